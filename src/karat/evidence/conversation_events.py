@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from karat.evidence.logs.events import unread
-from karat.model.trace import APPROVALS, PossibleCall, ToolCall, Trace
+from karat.model.trace import APPROVALS, DECISION, PossibleCall, ToolCall, Trace
 from karat.model.trace import BY_ITSELF as ENDED_BY_ITSELF
 from karat.rules.events import APPROVALS as HIDDEN_APPROVALS
 from karat.rules.events import BEFORE_ALL, BY_ITSELF, ConversationEnd, ConversationEvent
@@ -105,7 +105,7 @@ class _EventReader:
         prefix = f"turn {turn_number}"
         if why := turn.why_unobserved("input"):
             self._add(kind="gap", hides="user", text=why)
-        elif turn.input:
+        elif turn.input and DECISION not in turn.metadata:
             self._add(kind="user", text=turn.input)
         self._add_approvals(turn, "approved", "denied")
         calls = [*_put_in_order(turn.tool_calls, first)]

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from time import time
 from typing import Any
 
-from msgspec import structs
+from msgspec import structs, to_builtins
 
 from karat.evidence.merge import merge_by_time, merge_telemetry, merge_turns
-from karat.model.suite import Case
-from karat.model.trace import Message, PossibleCall, ToolCall, Trace, TraceError
+from karat.model.suite import Case, TurnDecision
+from karat.model.trace import DECISION, Message, PossibleCall, ToolCall, Trace, TraceError
 from karat.text.clean import jsonable, text
 from karat.text.tool_results import call_success, missing_fields, parse_result
 
@@ -96,6 +96,13 @@ class RanCall:
         )
 
 
+def mark_decision(trace: Trace, decision: TurnDecision | None) -> Trace:
+    """The trace of a turn in which the user said nothing but decided."""
+    if decision is None:
+        return trace
+    return structs.replace(trace, metadata={**trace.metadata, DECISION: to_builtins(decision)})
+
+
 UNFINISHED = "the turn did not finish"
 
 
@@ -117,9 +124,10 @@ class Recorder:
         self._prompt: str | None = None
         self.restart()
 
-    def restart(self, prompt: str | None = None) -> None:
-        """Forget what was seen of a turn: a new one begins, in a conversation with this prompt."""
+    def restart(self, prompt: str | None = None, decision: TurnDecision | None = None) -> None:
+        """Forget what was seen of a turn: a new one begins, in a conversation with this prompt or decision."""
         self._prompt = prompt
+        self.decision = decision
         self.final_message = ""
         self.messages: list[Message] = []
         self.tool_calls: list[ToolCall] | None = None
@@ -166,7 +174,7 @@ class Recorder:
         """The trace of a case that broke; in a conversation, with the turns before."""
         if self._prompt is None and self.turns:
             return merge_turns(self.turns, error)
-        broken = self.with_ran_calls(self._turn(case, error))
+        broken = mark_decision(self.with_ran_calls(self._turn(case, error)), self.decision)
         return broken if self._prompt is None else merge_turns([*self.turns, broken], error)
 
     def _turn(self, case: Case, error: TraceError) -> Trace:

@@ -121,4 +121,5 @@ class _Listener:
         turns = self._context.recorder.turns
         if turns and turns[-1].final_message:
             self._conversation.says(turns[-1].final_message)
-        self._conversation.user(next(self._prompts, "") if prompt is None else prompt)
+        if words := next(self._prompts, "") if prompt is None else prompt:
+            self._conversation.user(words)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from msgspec import Struct, field, structs
+from msgspec.json import encode as encode_json
 
 from karat.model.check import CaseCatalog, CheckSpec
 from karat.model.faults import Fault, Stub
@@ -41,11 +42,29 @@ class Scoring(Struct, frozen=True, omit_defaults=True, gc=False):
     allow_unjudged: bool = False
 
 
+class TurnDecision(Struct, frozen=True, omit_defaults=True):
+    """What the user decides, in place of words, about the calls that wait for approval. `*` in a name is any text."""
+
+    approve: tuple[str, ...] = ()
+    deny: dict[str, str] = {}
+    """The tools whose calls may not run, each with the reason that the agent is given; empty: none."""
+    edit: dict[str, dict[str, Any]] = {}
+    """The tools whose calls may run, each with the arguments that are changed first."""
+
+    def __str__(self) -> str:
+        denied = [f"{name} ({why})" if why else name for name, why in self.deny.items()]
+        edited = [f"{name} {encode_json(changed).decode()}" for name, changed in self.edit.items()]
+        parts = {"approve": self.approve, "deny": denied, "edit": edited}
+        return "; ".join(f"{verb}: {', '.join(names)}" for verb, names in parts.items() if names)
+
+
 class Turn(Struct, frozen=True, omit_defaults=True, gc=False):
     """One prompt of a conversation, and what is expected of the answer to it."""
 
     prompt: str
+    """What the user says; of a decision, what people read of it."""
     checks: tuple[CheckSpec, ...] = ()
+    decision: TurnDecision | None = None
 
 
 class Reply(Struct, frozen=True, gc=False):

@@ -12,7 +12,7 @@ from typing import Protocol, cast
 from karat.errors import ConfigError, ExitCode, KaratError
 from karat.evidence.recorder import Recorder
 from karat.evidence.spans.trace_context import TraceContext
-from karat.model.suite import Case
+from karat.model.suite import Case, TurnDecision
 from karat.model.trace import ScreenMap, Trace, TraceError
 from karat.proxy.faults.world import CaseWorld
 from karat.targets.capabilities import Limits
@@ -29,8 +29,9 @@ class TargetError(KaratError):
     Kinds: `agent` it raised or exited, `bad-answer` what it gave is not an answer, `backend` the log says that the
     backend broke, `config` its options do not fit the app, `setup` a setup prompt failed, `setup-hook`, `teardown-hook`
     and `database-hook` a hook failed, `timeout` a turn took too long, `not-recorded` a replay lacks it, `telemetry` the
-    log could not be followed, `gone` the app or the browser ended, or the service cannot be reached, `denied` it lets
-    no one in or is not what the configuration says, which ends the run.
+    log could not be followed, `gone` the app or the browser ended, or the service cannot be reached, `not-asked` the
+    answer of a turn to an approval fits nothing that waits for one, `denied` it lets no one in or is not what the
+    configuration says, which ends the run.
     """
 
     exit_code = ExitCode.FAILED
@@ -96,6 +97,11 @@ class RunContext:
     """Hears of each turn that begins, with its prompt in a conversation."""
 
     @property
+    def decision(self) -> TurnDecision | None:
+        """What the user decides in this turn about the calls that wait for approval; None: the prompt is words."""
+        return self.recorder.decision
+
+    @property
     def call_world(self) -> CaseWorld | None:
         """What becomes of calls of tools in this process."""
         return self.world if self.guard_world is None else self.guard_world(self.world)
@@ -105,11 +111,11 @@ class RunContext:
         """What requests to Karat's own proxy are known by; empty if there is none."""
         return self.trace_context.conversation_id if self.trace_context.process_env else ""
 
-    def begin_turn(self, prompt: str | None = None) -> None:
+    def begin_turn(self, prompt: str | None = None, decision: TurnDecision | None = None) -> None:
         """A new turn begins: what was seen of an earlier one is not part of it."""
         if self.on_turn is not None:
-            self.on_turn(prompt)
-        self.recorder.restart(prompt)
+            self.on_turn(prompt if decision is None else "")
+        self.recorder.restart(prompt, decision)
         self.trace_context.begin_turn()
 
     def attach(self, name: str, file: Path, *, unless_passed: bool = False) -> None:

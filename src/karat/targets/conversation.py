@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from msgspec import structs
 
 from karat.evidence.merge import merge_turns
-from karat.evidence.recorder import Recorder
+from karat.evidence.recorder import Recorder, mark_decision
 from karat.model.suite import Case, Reply
 from karat.model.trace import SCRIPT, ToolCall, Trace
 from karat.targets.base import RunContext, TargetError
@@ -17,6 +17,10 @@ from karat.text.wording import pluralize
 
 MAX_TURNS = 10
 """What a user with replies says at most, where the case gives no `max_turns`."""
+TAKES_NONE = (
+    "this target cannot be answered by `approve`, `deny` or `edit`: langgraph, langgraph-server and ag-ui targets can, "
+    "and a python function that returns what the OpenAI Agents SDK gives"
+)
 
 
 class ScriptedUser:
@@ -70,7 +74,12 @@ class ScriptedUser:
 
 
 async def converse(
-    case: Case, context: RunContext, turn: Callable[[str], Awaitable[Trace]], turn_timeout: float | None
+    case: Case,
+    context: RunContext,
+    turn: Callable[[str], Awaitable[Trace]],
+    turn_timeout: float | None,
+    *,
+    takes_decisions: bool = False,
 ) -> Trace:
     """Say what the user of a case says, one prompt at a time, and give the trace of it.
 
@@ -79,6 +88,9 @@ async def converse(
     which is empty when it is called: if a turn is cut short, that is what is known of it. It is first called with each
     setup prompt, of which the calls are kept; then with `prompt`, or with what each turn of the case says, or with what
     the scripted user answers. The first turn that breaks ends the conversation, and those before it stay judged.
+
+    `takes_decisions`: `turn` looks at `context.decision`, which is there where a turn of the case approves, denies or
+    edits calls; its prompt says that for people alone. For other targets such a turn is an ERROR.
     """
     before = await _set_up(case, context, turn, turn_timeout)
     if not case.is_conversation:
@@ -88,10 +100,14 @@ async def converse(
     user, recorder = ScriptedUser(case), context.recorder
     prompt: str | None = case.prompt
     while prompt is not None:
-        context.begin_turn(prompt)
         number = len(recorder.turns) + 1
+        decision = case.turns[number - 1].decision if number <= len(case.turns) else None
+        context.begin_turn(prompt, decision)
         try:
+            if decision is not None and not takes_decisions:
+                raise TargetError("not-asked", TAKES_NONE)
             trace = structs.replace(await _wait_within(turn(prompt), turn_timeout), input=prompt)
+            trace = mark_decision(trace, decision)
             if context.after_turn is not None:
                 trace = await context.after_turn(number, trace)
         except TargetError as error:
@@ -140,6 +156,7 @@ def _error_of_turn(error: TargetError, number: int, prompt: str, recorder: Recor
     of_turn = TargetError(error.kind, message, detail=error.detail, retry_after=error.retry_after)
     if error.partial is not None:
         broken = structs.replace(error.partial, input=prompt, error=of_turn.error)
+        broken = mark_decision(broken, recorder.decision)
         of_turn.partial = merge_turns([*recorder.turns, broken], of_turn.error)
     return of_turn
 

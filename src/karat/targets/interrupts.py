@@ -8,11 +8,22 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from karat.model.suite import TurnDecision
+from karat.targets.base import TargetError
+from karat.targets.decisions import CallDecision, WaitingCall, decide
 from karat.text.clean import jsonable, loads, text
 
 ASKING = ("question", "message", "prompt", "text", "description")
 DENYING = ("reject", "respond", "ignore")
 """Decisions by which a call does not run."""
+RAN_ANYWAY = (
+    "the agent sent a result of {}, which was denied, so it may have run. What did not run has the reason of the "
+    "denial as its result, or a result that says that it failed"
+)
+OWN_FORM = (
+    "a question of the agent's own is answered by true or false, so that it cannot be edited: give its answer as a "
+    "`prompt` in JSON"
+)
 _YES = re.compile(
     r"(?:yes|y|ok|okay|sure|approved?|accept(?:ed)?|confirm(?:ed)?|go ahead|do it|please do)\b[\s.!]*", re.I
 )
@@ -61,6 +72,37 @@ def resume(prompt: str, waiting: Sequence[Interrupt]) -> Any:
     return {pending.id: _shape_answer(answer, pending.value) for pending, answer in zip(waiting, answers, strict=True)}
 
 
+def resume_decided(decision: TurnDecision, waiting: Sequence[Interrupt]) -> Any:
+    """What the graph is resumed with where a turn decides: an answer in langchain's form to its middleware, true or
+    false to any other interrupt. Raises TargetError where the turn does not fit what waits."""
+    calls = [WaitingCall(*_read_call(request)) for each in waiting for request in _requests(each.value)]
+    decided = iter(decide(decision, calls))
+    answers = {each.id: _spell_answer(each.value, decided) for each in waiting}
+    return next(iter(answers.values())) if len(waiting) == 1 else answers
+
+
+def _spell_answer(question: Any, decided: Iterator[CallDecision]) -> object:
+    """The answer to one interrupt; it takes as many decisions as the interrupt asks for."""
+    if _is_middleware(question):
+        return {"decisions": [_spell_decision(request, next(decided)) for request in _requests(question)]}
+    decision = next(decided)
+    if _is_tool_approval(question):
+        return _spell_decision(question, decision)
+    if decision.kind == "edit":
+        raise TargetError("not-asked", OWN_FORM)
+    return decision.kind == "approve"
+
+
+def _spell_decision(request: Any, decision: CallDecision) -> dict[str, object]:
+    """A decision as langchain's middleware wants it."""
+    if decision.kind == "deny":
+        return {"type": "reject", **({"message": decision.reason} if decision.reason else {})}
+    if decision.kind == "edit":
+        name, _ = _read_call(request)
+        return {"type": "edit", "edited_action": {"name": name, "args": decision.arguments}}
+    return {"type": "approve"}
+
+
 def decisions(waiting: Sequence[Interrupt], answers: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """The calls that waited for approval, each with what a person decided: approve, edit, reject or respond."""
     for each in waiting:
@@ -93,29 +135,42 @@ def decided_approvals(waiting: Sequence[Interrupt], answers: Any) -> list[dict[s
     return decided
 
 
-def _requests(value: object) -> list[Any]:
-    requests = value.get("action_requests") if isinstance(value, dict) else None
-    return requests if isinstance(requests, list) else [value]
+def _is_middleware(question: object) -> bool:
+    """Whether langchain's middleware asks, which lists calls."""
+    return isinstance(question, dict) and isinstance(question.get("action_requests"), list)
+
+
+def _is_tool_approval(question: object) -> bool:
+    return isinstance(question, dict) and question.get("type") == "tool_approval"
+
+
+def _requests(value: Any) -> list[Any]:
+    return list(value["action_requests"]) if _is_middleware(value) else [value]
+
+
+def _read_call(request: object) -> tuple[str, Any]:
+    """The tool and the arguments that are asked about; where it is no call, no tool and the question itself."""
+    if isinstance(request, dict) and isinstance(request.get("name"), str):
+        return request["name"], request.get("args", request.get("arguments"))
+    return "", request
 
 
 def _approval(kind: str, request: Any, decision: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """An event of an approval, with the tool and the arguments where the question is about a call."""
     changed = decision.get("edited_action") if decision else None
-    call = changed if isinstance(changed, dict) else request
-    if isinstance(call, dict) and isinstance(call.get("name"), str):
-        return {"kind": kind, "tool": call["name"], "arguments": jsonable(call.get("args", call.get("arguments")))}
-    return {"kind": kind, "tool": "", "arguments": jsonable(request)}
+    tool, arguments = _read_call(changed if isinstance(changed, dict) else request)
+    return {"kind": kind, "tool": tool, "arguments": jsonable(arguments if tool else request)}
 
 
 def _shape_answer(answer: object, question: object) -> object:
     """The answer as langchain's middleware wants it where it asks for approval; else as it is."""
-    requests = question.get("action_requests") if isinstance(question, dict) else None
-    if isinstance(requests, list):
+    if _is_middleware(question):
+        requests = _requests(question)
         if isinstance(answer, dict) and "decisions" in answer:
             return answer
         each = answer if isinstance(answer, list) and len(answer) == len(requests) else [answer] * len(requests)
         return {"decisions": [_decision(item) for item in each]}
-    if isinstance(question, dict) and question.get("type") == "tool_approval":
+    if _is_tool_approval(question):
         return _decision(answer)
     return answer
 

@@ -2,7 +2,8 @@
 
 It is called with the prompt. By name it may ask for more: `case`, `conversation` (a `Conversation`: messages so far,
 `state`, `tool_call(...)`, `event(...)`) and `context` (what the setup hook returned). It returns the final message as
-text, or a dict in the short form, or a Trace; anything else is an error of kind `bad-answer`.
+text, a dict in the short form, a Trace, or what `Runner.run` of the OpenAI Agents SDK gives; anything else is an error
+of kind `bad-answer`.
 
 A class with `open`, `run` and `close` is a target itself, made with the TargetConfig.
 """
@@ -33,6 +34,7 @@ from karat.targets.base import DENIED, RunContext, Target, TargetError, build_ex
 from karat.targets.capabilities import TOOLS, WHERE, hit_by, reach_of
 from karat.targets.config import TargetConfig, no_options
 from karat.targets.conversation import converse
+from karat.targets.in_process.agents_sdk import SdkRuns, is_sdk_run
 from karat.targets.in_process.cases import RunningCase
 from karat.targets.in_process.reach import require_tools
 from karat.targets.in_process.wrapping import WRAPPING, wrap_function
@@ -144,24 +146,26 @@ class PythonTarget:
                 trace = await self._own.run(case, context)
             return trace if trace.turns else context.recorder.with_ran_calls(trace)
         running = RunningCase(context.recorder, context.call_world, context.run_name)
-        conversation = Conversation(running, context.trace_context)
+        conversation, runs = Conversation(running, context.trace_context), SdkRuns()
         offered = {"case": case, "conversation": conversation, "context": context.given}
 
         async def turn(prompt: str) -> Trace:
             enter_turn(context.trace_context)
             began, started_at = perf_counter(), time()
-            answer = await self._call(prompt, offered)
+            answer = await self._call(runs.build_input(prompt, context.decision), offered)
             took = (perf_counter() - began) * 1000
-            trace = context.recorder.with_ran_calls(_trace(answer, case, context))
+            read = runs.read(answer, case) if is_sdk_run(answer) else _trace(answer, case, context)
+            trace = context.recorder.with_ran_calls(read)
             if trace.duration_ms is None:
                 trace = structs.replace(trace, started_at=started_at, duration_ms=round(took, 3))
-            conversation.messages += (Message("user", prompt), Message("assistant", trace.final_message))
+            conversation.messages += [Message("user", prompt)] if context.decision is None else []
+            conversation.messages.append(Message("assistant", trace.final_message))
             return trace
 
         if context.world is not None:
             require_tools(context.world, elsewhere=self._hands_over())
         with running:
-            return await converse(case, context, turn, self._config.turn_timeout)
+            return await converse(case, context, turn, self._config.turn_timeout, takes_decisions=True)
 
     def _hands_over(self) -> bool:
         """Whether the agent gives its tools to Karat itself."""
@@ -170,7 +174,7 @@ class PythonTarget:
             self._handed = hands_over_tools(callee.function, self._config.root)
         return self._handed
 
-    async def _call(self, prompt: str, offered: dict[str, object]) -> object:
+    async def _call(self, prompt: object, offered: dict[str, object]) -> object:
         if self._callee is None:
             raise RuntimeError("the target is not open")
         task = asyncio.current_task()

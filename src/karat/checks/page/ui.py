@@ -16,7 +16,7 @@ from karat.checks.page.snapshot import COMPONENTS, ROLES, UNSURE, Node, componen
 from karat.checks.sample_traces import says, shows
 from karat.errors import ConfigError
 from karat.model.check import CheckProblem, CheckSpec, Example, Expected
-from karat.model.suite import Case, Suite, Turn
+from karat.model.suite import Case, Suite
 from karat.model.trace import LIKE_PROMPT, NOT_SEEN, THE_PROMPT, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.folding import fold
@@ -191,7 +191,7 @@ def resolve(case: Case, vocabulary: Mapping[str, Any]) -> Case:
     """The case with every sentence that the target's vocabulary knows turned into elements."""
     if not vocabulary or not any(spec.name == Ui.name for _, spec in case.all_checks):
         return case
-    turns = [Turn(turn.prompt, _all_resolved(turn.checks, vocabulary)) for turn in case.turns]
+    turns = [structs.replace(turn, checks=_all_resolved(turn.checks, vocabulary)) for turn in case.turns]
     return structs.replace(case, checks=_all_resolved(case.checks, vocabulary), turns=tuple(turns))
 
 

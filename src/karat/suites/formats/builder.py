@@ -8,7 +8,7 @@ from typing import Any, TypedDict, Unpack
 
 from karat.errors import UsageError
 from karat.model.check import CheckSpec, Declared, Field, ParsedCheck
-from karat.model.suite import Case, Reply, Scoring, Turn
+from karat.model.suite import Case, Reply, Scoring, Turn, TurnDecision
 from karat.suites.declared import with_declared
 from karat.suites.diagnostics import Document, Json, Path, PathDiagnostic, Place, RefusedError, Tree, render
 from karat.suites.documents.source import read_bytes, utf8
@@ -60,6 +60,7 @@ class Expectations:
         self._suite = suite
         self.path = path
         self.prompt = prompt
+        self.decision: TurnDecision | None = None
         self.expected: JsonObject = {}
         self.checks: list[tuple[CheckSpec, Path]] = []
         """Checks that were asked for by name, each with where the file does so."""
@@ -196,7 +197,9 @@ class CaseBuilder(Expectations):
             prompt=self.turns[0].prompt if self.turns else self.prompt,
             outcome=str(self.expected.get("outcome", last.get("outcome", DEFAULT_OUTCOME))),
             checks=specs,
-            turns=tuple([Turn(turn.prompt, checks) for turn, (checks, *_) in zip(self.turns, built, strict=True)]),
+            turns=tuple(
+                [Turn(turn.prompt, checks, turn.decision) for turn, (checks, *_) in zip(self.turns, built, strict=True)]
+            ),
             **fields,
         )
         return case, about._replace(turns=tuple(about for _, about, _ in built)) if built else about

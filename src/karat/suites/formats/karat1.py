@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from karat.model.check import Field
 from karat.model.suite import Suite
+from karat.suites.decisions import DECISION_KEYS, decision_keys, find_decision_problems
 from karat.suites.declared import declared_keys
 from karat.suites.diagnostics import Json, Path, PathDiagnostic, RefusedError
 from karat.suites.fault_keys import add_surroundings, fault_keys, read_faults, read_stubs
@@ -79,7 +80,8 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> Karat1Shape:
     expected_keys = {**check_keys(fields, known_keys), "min_pass_rate": PASS_RATE}
     expected = RecordShape("Expected", "What is expected of the answer.", expected_keys, known_keys)
     turn = {
-        "prompt": Key(PROMPT, "What the user says.", required=True),
+        "prompt": Key(PROMPT, "What the user says."),
+        **decision_keys(),
         "expected": Key(expected, "What is expected of the answer to it."),
     }
     reply = {
@@ -182,6 +184,8 @@ class Karat1(Language):
         for key, other in (("prompt", "turns"), ("replies", "turns")):
             if key in raw and other in raw:
                 yield PathDiagnostic((*path, key), f"'{other}' is here too. Keep one.", "duplicate-field", key=True)
+        if not any(fault[:1] == ("turns",) for fault in faults):
+            yield from find_decision_problems(raw, path)
         if "max_turns" in raw and "replies" not in raw:
             message = "it limits 'replies', which are missing. Leave it out, or add them."
             yield PathDiagnostic((*path, "max_turns"), message, "no-effect", key=True)
@@ -372,6 +376,7 @@ def _add_rules(schema: JsonObject, defs: JsonObject) -> None:
     for name in ("Case", "Turn", "Reply", "Expected"):
         properties = defs[name]["properties"]
         defs[name]["properties"] = {key: _or_variable(node) for key, node in properties.items()}
+    defs["Turn"]["anyOf"] = [{"required": [key]} for key in ("prompt", *DECISION_KEYS)]
     properties_of_defaults = {key: node for key, node in case["properties"].items() if key not in ("id", "each")}
     defs["Defaults"] = {
         **case,

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 from karat.model.check import Declared
 from karat.model.suite import Case, Reply, Scoring
+from karat.suites.decisions import read_decision
 from karat.suites.declared import read_declared
 from karat.suites.diagnostics import Json, Path, PathDiagnostic, render
 from karat.suites.fault_keys import read_faults, read_stubs
@@ -178,7 +179,9 @@ class CaseReader:
         case.expect_valid(sound, (*path, "expected"), places, whole=is_whole)
         for index, turn in enumerate(() if faults else words.get("turns", ())):
             expected = turn.get("expected")
-            part = Expectations(self._suite, path, turn["prompt"])
+            decision = read_decision(turn)
+            part = Expectations(self._suite, path, turn.get("prompt", "") if decision is None else str(decision))
+            part.decision = decision
             checked = {name: value for name, value in (expected or {}).items() if name not in NO_CHECKS}
             part.expect_valid(checked, (*path, "turns", index, "expected"), {}, whole=True)
             part.is_empty = expected is None

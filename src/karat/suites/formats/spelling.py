@@ -9,6 +9,7 @@ import msgspec
 
 from karat.model.check import CheckSpec, Field, Vocabulary
 from karat.model.suite import Case
+from karat.suites.decisions import spell_turn
 from karat.suites.diagnostics import Json, Path
 from karat.suites.shapes.containers import KnownKeys
 from karat.suites.shapes.types import shape_of
@@ -81,7 +82,7 @@ class _CaseSpeller:
         value |= {key: _as_list(value_of_key) for key in _COPIED if (value_of_key := getattr(case, key))}
         if case.turns:
             value["turns"] = [
-                {"prompt": turn.prompt, **({"expected": expected} if (expected := self._find_expected(part)) else {})}
+                {**spell_turn(turn), **({"expected": expected} if (expected := self._find_expected(part)) else {})}
                 for turn, part in zip(case.turns, self._parts[1:], strict=True)
             ]
         else:

@@ -13,13 +13,14 @@ from karat.model.trace import APPROVALS, PossibleCall, Tokens
 from karat.providers.sse import ServerEvent
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
-from karat.targets.http.ag_ui_approvals import RAN_ANYWAY, PendingRun, ask_in_words
+from karat.targets.http.ag_ui_approvals import PendingRun, ask_in_words
 from karat.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
 from karat.targets.http.jsonpath import count, objects
 from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import WireRequest
 from karat.targets.http.streams import DONE, EventKinds, event_object, protocol_error
 from karat.targets.http.target import ServiceTarget
+from karat.targets.interrupts import RAN_ANYWAY
 from karat.text.clean import table
 from karat.text.tool_results import shows_failure
 from karat.text.wording import shorten, visible
@@ -43,10 +44,13 @@ class AgUiTarget(ServiceTarget[AgUiOptions]):
     """An endpoint that takes a RunAgentInput and streams events."""
 
     form: ClassVar[type[ServiceOptions]] = AgUiOptions
+    takes_decisions: ClassVar[bool] = True
 
     def build_request(self, talk: HttpConversation, prompt: str) -> WireRequest:
         pending, history = pending_of(talk.notes), _history(talk)
-        resume = pending.build_resume(prompt, len(talk.past)) if pending.waiting else []
+        decision = talk.context.decision
+        waits = bool(pending.waiting) or decision is not None
+        resume = pending.build_resume(prompt, len(talk.past), decision) if waits else []
         prompted = [] if resume else [{"id": str(uuid4()), "role": "user", "content": prompt}]
         body = {
             "threadId": talk.id,

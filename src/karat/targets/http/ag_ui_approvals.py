@@ -6,19 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from karat.model.suite import TurnDecision
 from karat.model.trace import ToolCall
 from karat.suites.diagnostics import Json
+from karat.targets.base import TargetError
+from karat.targets.decisions import CallDecision, WaitingCall, decide
 from karat.targets.http.jsonpath import objects
-from karat.targets.interrupts import interrupt_text, read_answer, says_yes
+from karat.targets.interrupts import OWN_FORM, interrupt_text, read_answer, says_yes
 from karat.text.clean import jsonable
 
 APPROVED, EDITED, REASON = "approved", "editedArgs", "reason"
 """The members of an answer to a question for approval."""
 NO_RESULT = "denied"
-RAN_ANYWAY = (
-    "the agent sent a result of {}, which was denied, so it may have run. What did not run has the reason of the "
-    "denial as its result, or a result that says that it failed"
-)
 
 
 @dataclass(slots=True)
@@ -38,22 +37,33 @@ class PendingRun:
     questions: set[str] = field(default_factory=set)
     """What was asked where no answer was given."""
 
-    def build_resume(self, prompt: str, turn: int) -> list[dict[str, object]]:
+    def build_resume(self, prompt: str, turn: int, decision: TurnDecision | None = None) -> list[dict[str, object]]:
         """The answers that a run is resumed with, one for each interrupt.
 
         A prompt that is a JSON object may name them by the ids of interrupts; any other answer is given to each.
         """
-        answer, waiting = read_answer(prompt), self.waiting
-        self.waiting, self.decided = [], []
+        ids = [str(each.get("id")) for each in self.waiting]
+        answers = self._read_answers(prompt, ids) if decision is None else self._decide_all(decision)
+        waiting, self.waiting, self.decided = self.waiting, [], []
         self.resumed.add(turn)
-        ids = [str(each.get("id")) for each in waiting]
-        by_id = answer if isinstance(answer, dict) and answer.keys() == set(ids) else dict.fromkeys(ids, answer)
         entries: list[dict[str, object]] = []
-        for id, interrupt in zip(ids, waiting, strict=True):
-            payload = _shape_payload(by_id[id], interrupt)
+        for id, interrupt, answer in zip(ids, waiting, answers, strict=True):
+            payload = _shape_payload(answer, interrupt)
             self._decide(interrupt, payload)
             entries.append({"interruptId": id, "status": "resolved", "payload": payload})
         return entries
+
+    def _read_answers(self, prompt: str, ids: Sequence[str]) -> list[object]:
+        answer = read_answer(prompt)
+        is_by_id = isinstance(answer, dict) and answer.keys() == set(ids)
+        return [answer[id] if isinstance(answer, dict) and is_by_id else answer for id in ids]
+
+    def _decide_all(self, decision: TurnDecision) -> list[object]:
+        """What a turn that decides answers to each interrupt. Raises TargetError where it does not fit them."""
+        calls = [self.calls.get(str(interrupt.get("toolCallId"))) for interrupt in self.waiting]
+        waiting = [WaitingCall("", None) if call is None else WaitingCall(call.name, call.arguments) for call in calls]
+        decided = decide(decision, waiting)
+        return [_spell_decision(*pair) for pair in zip(self.waiting, decided, strict=True)]
 
     def ask(self, interrupts: Json, calls: Sequence[ToolCall]) -> list[dict[str, object]]:
         """Keep what a run ended with; the approvals that it asks for."""
@@ -92,6 +102,17 @@ def _asks_approval(interrupt: Mapping[str, Any]) -> bool:
     schema = interrupt.get("responseSchema")
     wanted = schema.get("properties") if isinstance(schema, dict) else None
     return APPROVED in wanted if isinstance(wanted, dict) else interrupt.get("toolCallId") is not None
+
+
+def _spell_decision(interrupt: Mapping[str, Json], decided: CallDecision) -> object:
+    """A decision as AG-UI recommends it; to what is no question for approval, true or false."""
+    if not _asks_approval(interrupt):
+        if decided.kind == "edit":
+            raise TargetError("not-asked", OWN_FORM)
+        return decided.kind == "approve"
+    if decided.kind == "deny":
+        return {APPROVED: False, **({REASON: decided.reason} if decided.reason else {})}
+    return {APPROVED: True, **({EDITED: decided.arguments} if decided.kind == "edit" else {})}
 
 
 def _shape_payload(answer: object, interrupt: Mapping[str, Json]) -> object:

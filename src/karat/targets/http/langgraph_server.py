@@ -13,7 +13,8 @@ from typing import Any, ClassVar, NamedTuple, cast
 import msgspec
 from msgspec import Struct
 
-from karat.model.trace import APPROVALS, Tokens
+from karat.model.suite import TurnDecision
+from karat.model.trace import APPROVALS, PossibleCall, Tokens
 from karat.providers.sse import ServerEvent
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
@@ -24,9 +25,18 @@ from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import WireRequest
 from karat.targets.http.streams import EventKinds, loads, protocol_error
 from karat.targets.http.target import ServiceTarget
-from karat.targets.interrupts import Interrupt, asked_approvals, decided_approvals, decisions, resume
+from karat.targets.interrupts import (
+    RAN_ANYWAY,
+    Interrupt,
+    asked_approvals,
+    decided_approvals,
+    decisions,
+    resume,
+    resume_decided,
+)
 from karat.targets.langgraph.messages import final_text, plain_text
 from karat.text.clean import table
+from karat.text.tool_results import shows_failure
 from karat.text.wording import shorten, visible
 
 TYPES = {
@@ -138,6 +148,7 @@ class LangGraphServerTarget(ServiceTarget[LangGraphServerOptions]):
     """The server of `langgraph dev` and of LangGraph's platform."""
 
     form: ClassVar[type[ServiceOptions]] = LangGraphServerOptions
+    takes_decisions: ClassVar[bool] = True
 
     async def converse(self, talk: HttpConversation, prompt: str, buffer: TurnBuffer) -> None:
         run = RunReader(talk, buffer, prompt)
@@ -148,11 +159,12 @@ class LangGraphServerTarget(ServiceTarget[LangGraphServerOptions]):
 
     def build_request(self, talk: HttpConversation, prompt: str) -> WireRequest:
         options = self._options
-        notes = notes_of(talk)
+        notes, decision = notes_of(talk), talk.context.decision
+        resumes = bool(notes.waiting) or decision is not None
         run_input: dict[str, object] = {"input": {"messages": [{"role": "user", "content": prompt}]}}
         body: dict[str, object] = {
             "assistant_id": options.assistant,
-            **({"command": {"resume": notes.build_resume(prompt)}} if notes.waiting else run_input),
+            **({"command": {"resume": notes.build_resume(prompt, decision)}} if resumes else run_input),
             "stream_mode": ["updates", "messages-tuple"],
             "stream_subgraphs": True,
             "if_not_exists": "create",
@@ -175,26 +187,26 @@ class ThreadNotes:
     """The calls that were asked for: they may run in a later turn, once a person agrees."""
     decided: list[dict[str, object]] = field(default_factory=list)
     """What was decided about them by the prompt of this turn."""
-    barred: set[str] = field(default_factory=set)
-    """Those of them that a person rejected, or answered in place of the tool: they never run."""
+    barred: dict[str, str] = field(default_factory=dict)
+    """Those of them that a person rejected, or answered in place of the tool, each with what the person said."""
 
-    def build_resume(self, prompt: str) -> object:
+    def build_resume(self, prompt: str, decision: TurnDecision | None = None) -> object:
         """What the thread is resumed with. A person may change calls, or bar them."""
         waiting, self.waiting = self.waiting, []
-        answer = resume(prompt, waiting)
+        answer = resume(prompt, waiting) if decision is None else resume_decided(decision, waiting)
         self.decided = decided_approvals(waiting, answer)
         remaining = dict(self.requested)
-        for request, decision in decisions(waiting, answer):
+        for request, decided in decisions(waiting, answer):
             action = request.get("name"), request.get("args")
             id = next((id for id, call in remaining.items() if (call.name, call.arguments) == action), None)
             if id is None:
                 continue
             del remaining[id]
-            changed = decision.get("edited_action")
+            changed = decided.get("edited_action")
             if isinstance(changed, dict):
                 self.requested[id] = ServerCall(str(changed.get("name")), id, changed.get("args"))
-            elif decision.get("type") in ("reject", "respond"):
-                self.barred.add(id)
+            elif decided.get("type") in ("reject", "respond"):
+                self.barred[id] = str(decided.get("message") or "")
         return answer
 
 
@@ -288,7 +300,8 @@ class RunReader:
 
     def _result(self, message: ServerMessage) -> None:
         book, request = self._buffer.call_log, self._notes.requested.get(message.call_id or "")
-        if message.call_id in self._notes.barred:
+        if (said := self._notes.barred.get(message.call_id or "")) is not None:
+            self._denied_result(message, request, said)
             return
         name = request.name if request else message.name or "tool"
         call = book.begin(name, message.call_id, request.arguments if request else None)
@@ -296,6 +309,15 @@ class RunReader:
             book.end(call, error=message.text or "error")
         else:
             book.end(call, message.content)
+
+    def _denied_result(self, message: ServerMessage, request: ServerCall | None, said: str) -> None:
+        """What the agent is given in the place of a result, unless it ran the call in spite of a denial."""
+        if message.failed or (said and said in message.text) or shows_failure(message.content):
+            return
+        name = request.name if request else message.name or ""
+        possible_call = PossibleCall(name, RAN_ANYWAY.format(visible(name) or "a call"))
+        if possible_call not in self._buffer.doubtful:
+            self._buffer.doubtful.append(possible_call)
 
 
 class _StateReader:

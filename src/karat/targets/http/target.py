@@ -38,6 +38,8 @@ class ServiceTarget(ABC, Generic[WireOptions]):
     """What all services have in common. A protocol says what is sent for a prompt, and what the answer means."""
 
     form: ClassVar[type[ServiceOptions]]
+    takes_decisions: ClassVar[bool] = False
+    """Whether a turn may approve, deny or edit calls that wait for approval."""
 
     def __init__(self, config: TargetConfig) -> None:
         self.limits = config.limits
@@ -124,7 +126,8 @@ class ServiceTarget(ABC, Generic[WireOptions]):
                 buffer.into(context.recorder)
                 raise
 
-        return await converse(case, context, turn, self._config.turn_timeout)
+        seconds, takes = self._config.turn_timeout, self.takes_decisions
+        return await converse(case, context, turn, seconds, takes_decisions=takes)
 
     async def _turn(self, talk: HttpConversation, prompt: str, buffer: TurnBuffer) -> Trace:
         talk.begin()
@@ -132,6 +135,7 @@ class ServiceTarget(ABC, Generic[WireOptions]):
         await self.converse(talk, prompt, buffer)
         self._understood = True
         answer = buffer.final_message
+        said = [Message("user", prompt)] if talk.context.decision is None else []
         talk.past.append(PastTurn(prompt, answer, buffer.call_log.calls))
         unobserved = {"telemetry": NO_TELEMETRY, "tools": buffer.no_tools, "tool_results": buffer.no_results}
         unobserved |= {"state": "" if buffer.state else NO_STATE, "page": NO_PAGE if self._options.has_page else ""}
@@ -139,7 +143,7 @@ class ServiceTarget(ABC, Generic[WireOptions]):
             case_id=talk.case.id,
             input=talk.case.prompt,
             final_message=answer,
-            messages=(Message("user", prompt), *buffer.earlier, Message("assistant", answer)),
+            messages=(*said, *buffer.earlier, Message("assistant", answer)),
             tool_calls=buffer.call_log.calls,
             possible_calls=buffer.possible_calls,
             ended_by=buffer.ended_by,

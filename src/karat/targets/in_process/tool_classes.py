@@ -82,7 +82,8 @@ def _read_langchain_inner(tool: Any, args: tuple[Any, ...], kwargs: Mapping[str,
     return Called(tool.name, _keywords(tool, args, named))
 
 
-def _json_arguments(value: object) -> object:
+def json_arguments(value: object) -> object:
+    """Arguments as they are, or as JSON in a text has them."""
     try:
         return json.loads(value) if isinstance(value, str) else value
     except ValueError:
@@ -91,7 +92,7 @@ def _json_arguments(value: object) -> object:
 
 def _read_openai(tool: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Called:
     context, arguments = [*args, *(kwargs.get(key) for key in ("ctx", "input")[len(args) :])][:2]
-    return Called(tool.name, _json_arguments(arguments or "{}"), getattr(context, "tool_call_id", None))
+    return Called(tool.name, json_arguments(arguments or "{}"), getattr(context, "tool_call_id", None))
 
 
 def _read_openai_invoker(invoker: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Called:
@@ -121,7 +122,7 @@ def _read_crewai(tool: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) ->
 
 def _read_crewai_structured(tool: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Called:
     arguments = args[0] if args else kwargs.get("input", {})
-    return _read_crewai(tool, (), arguments if isinstance(arguments, dict) else {"": [_json_arguments(arguments)]})
+    return _read_crewai(tool, (), arguments if isinstance(arguments, dict) else {"": [json_arguments(arguments)]})
 
 
 def _read_llamaindex(tool: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Called:

@@ -165,7 +165,7 @@ class LangGraphTarget:
                 require_tools(context.world)
             try:
                 with RunningCase(context.recorder, context.call_world, context.run_name):
-                    return await converse(case, context, turn, self._config.turn_timeout)
+                    return await converse(case, context, turn, self._config.turn_timeout, takes_decisions=True)
             finally:
                 context.tool_schemas, context.lists_tools = run_context.tool_schemas, run_context.lists_tools
 

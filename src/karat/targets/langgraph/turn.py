@@ -15,7 +15,7 @@ from karat.evidence.spans.trace_context import enter_turn
 from karat.model.suite import Case
 from karat.model.trace import APPROVALS, Trace
 from karat.targets.base import RunContext, TargetError
-from karat.targets.interrupts import Interrupt, asked_approvals, decided_approvals, resume
+from karat.targets.interrupts import Interrupt, asked_approvals, decided_approvals, resume, resume_decided
 from karat.targets.langgraph.callbacks import TurnRecorder, WrittenMessage, timeline
 from karat.targets.langgraph.calls import answered_unseen, run_as_call, tool_calls
 from karat.targets.langgraph.loading import pregel, schemas_of
@@ -144,9 +144,10 @@ class GraphConversation:
 
         if self._waiting and not self._remembers:
             raise TargetError("agent", NO_MEMORY)
-        self._decided = []
-        if self._waiting:
-            answer = resume(prompt, self._waiting)
+        self._decided, decision = [], self._context.decision
+        if self._waiting or decision is not None:
+            waiting = self._waiting
+            answer = resume(prompt, waiting) if decision is None else resume_decided(decision, waiting)
             self._decided = decided_approvals(self._waiting, answer)
             return Command(resume=answer)
         if self._held:

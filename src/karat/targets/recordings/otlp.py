@@ -101,7 +101,7 @@ class OtlpRecording:
             calls = without_plugins(reading.calls, plugins_left_out(reading.plugins, case))
             return _trace(case, prompt, structs.replace(reading, calls=calls), records)
 
-        trace = await converse(case, context, turn, None)
+        trace = await converse(case, context, turn, None, takes_decisions=True)
         if turns:
             raise TargetError("not-recorded", f"{self._path} contains more turns than this case has", partial=trace)
         return trace

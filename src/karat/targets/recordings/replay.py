@@ -308,7 +308,7 @@ async def _play(recorded: Recorded, case: Case, context: RunContext) -> Trace:
             raise TargetError("not-recorded", message)
         return _one_turn(form, case, prompt)
 
-    played = await converse(structs.replace(case, setup_prompts=()), context, turn, None)
+    played = await converse(structs.replace(case, setup_prompts=()), context, turn, None, takes_decisions=True)
     if next(turns, None) is not None:
         message = f"the recording goes on after turn {len(played.turns)}: record it again"
         raise TargetError("not-recorded", message, partial=played)
