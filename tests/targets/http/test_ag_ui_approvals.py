@@ -61,13 +61,14 @@ def desk(asked: Asked) -> list[dict[str, Any]]:
     ]
 
 
-async def talk(folder: Path, *prompts: str) -> tuple[karat.CaseRecord, Server]:
+async def talk(folder: Path, *prompts: str | dict[str, Any]) -> tuple[karat.CaseRecord, Server]:
     """A conversation, held to the rule, and the requests of it."""
 
     async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
         writer.write(started() + sse({"type": "RUN_STARTED"}, *desk(asked)) + LAST)
 
-    turns = [{"prompt": prompt, "expected": {"outcome": "completed"}} for prompt in prompts]
+    said = [{"prompt": prompt} if isinstance(prompt, str) else prompt for prompt in prompts]
+    turns = [{**turn, "expected": {"outcome": "completed"}} for turn in said]
     suite = {"karat": 1, "rules": [HELD], "cases": [{"id": "a", "turns": turns}]}
     async with serving(answer) as server:
         [record] = await asyncio.to_thread(karat.run, suite, f"ag-ui:{server.url}", results_dir=folder, workers=0)
@@ -83,10 +84,14 @@ async def talk(folder: Path, *prompts: str) -> tuple[karat.CaseRecord, Server]:
         (json.dumps({"int-c1": EDIT}), EDIT, approval("approved", GREEN), [GREEN], "passed"),
         ("false", {"approved": False}, approval("denied"), [], "not_triggered"),
         ("too dear", {"approved": False, "reason": "too dear"}, approval("denied"), [], "not_triggered"),
+        ({"approve": "pay"}, {"approved": True}, approval("approved"), [ROOM], "passed"),
+        ({"edit": {"pay": GREEN}}, EDIT, approval("approved", GREEN), [GREEN], "passed"),
+        ({"deny": ["*"]}, {"approved": False}, approval("denied"), [], "not_triggered"),
+        ({"deny": {"pay": "yes"}}, {"approved": False, "reason": "yes"}, approval("denied"), [], "not_triggered"),
     ],
 )
 async def test_what_is_asked_and_decided(
-    answer: str, sent: Any, decided: Any, calls: list[Any], rule: str, tmp_path: Path
+    answer: str | dict[str, Any], sent: Any, decided: Any, calls: list[Any], rule: str, tmp_path: Path
 ) -> None:
     record, server = await talk(tmp_path, "pay", answer, "hello")
     first, second, third = record.trace.turns

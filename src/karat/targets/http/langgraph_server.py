@@ -312,7 +312,7 @@ class RunReader:
 
     def _denied_result(self, message: ServerMessage, request: ServerCall | None, said: str) -> None:
         """What the agent is given in the place of a result, unless it ran the call in spite of a denial."""
-        if message.failed or (said and said in message.text) or shows_failure(message.content):
+        if message.failed or message.text == said or shows_failure(message.content):
             return
         name = request.name if request else message.name or ""
         possible_call = PossibleCall(name, RAN_ANYWAY.format(visible(name) or "a call"))
