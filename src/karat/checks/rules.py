@@ -24,6 +24,7 @@ from karat.rules.events import ConversationEvent, Facts, RuleFinding, RuleOutcom
 from karat.rules.monitor import judge_events
 from karat.rules.patterns import Occurrence
 from karat.rules.reading import Surroundings, read_rule
+from karat.text.tool_reading import ToolReading
 from karat.text.wording import pluralize
 
 SEEN: frozenset[Channel] = frozenset(
@@ -77,6 +78,8 @@ class RuleHolds(Check, Struct, frozen=True, dict=True):
     tools: dict[str, list[str]] = {}
     """Groups of tools that it names."""
     words: dict[str, list[str]] = {}
+    reading: ToolReading = ToolReading()
+    """How its file says that calls are read."""
 
     @classmethod
     def read(cls, expected: Expected) -> Iterator[CheckRequest]:
@@ -91,13 +94,17 @@ class RuleHolds(Check, Struct, frozen=True, dict=True):
     def describe_failure(cls, expected: str) -> str:
         return f"broke the rule {expected}"
 
+    @property
+    def _around(self) -> Surroundings:
+        return Surroundings(self.tools, self.words, self.reading)
+
     def validate(self) -> Iterator[CheckProblem]:
-        _, problems = read_rule(self.rule, Surroundings(self.tools, self.words))
+        _, problems = read_rule(self.rule, self._around)
         return iter(problems)
 
     @cached_property
     def contract(self) -> Contract:
-        rule, problems = read_rule(self.rule, Surroundings(self.tools, self.words))
+        rule, problems = read_rule(self.rule, self._around)
         if rule is None:
             raise ValueError(f"the rule cannot be read: {problems[0].message}")
         return Contract([rule])

@@ -15,7 +15,8 @@ from karat.rules.events import BEFORE_ALL, BY_ITSELF, ConversationEnd, Conversat
 MAX_TURNS: Final = "max_turns"
 LOST_LINE: Final = "a line of the log was not understood: {!r}"
 NO_APPROVALS: Final = (
-    "approvals were not observed: only targets for LangGraph and AG-UI observe them. Use what the user said: last_user"
+    "approvals were not observed: targets for LangGraph and AG-UI and runs of the OpenAI Agents SDK show them. "
+    "Use what the user said: last_user"
 )
 SETUP_ANSWERS: Final = "what the agent answered to a setup prompt is not kept"
 LINE: Final = 80

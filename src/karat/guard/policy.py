@@ -16,6 +16,7 @@ from karat.rules.clauses import After, NeverAfter
 from karat.rules.contract import CompiledRule, Contract
 from karat.rules.patterns import EventPattern
 from karat.rules.reading import Surroundings, read_rule
+from karat.text.tool_reading import ToolReading
 
 Seam: TypeAlias = Literal["python", "serve", "hook", "mcp"]
 """Where a guard sits; each sees other events."""
@@ -38,6 +39,7 @@ class PackedRule(Struct, frozen=True):
     rule: dict[str, Any]
     tools: dict[str, list[str]] = {}
     words: dict[str, list[str]] = {}
+    reading: ToolReading = ToolReading()
 
 
 class PolicyFile(Struct, frozen=True):
@@ -58,10 +60,13 @@ class GuardPolicy(Struct, frozen=True, dict=True):
         """The compiled rules. Raises ConfigError if one cannot be read."""
         compiled: list[CompiledRule] = []
         for packed in self.rules:
-            rule, problems = read_rule(packed.rule, Surroundings(packed.tools, packed.words))
+            rule, problems = read_rule(packed.rule, Surroundings(packed.tools, packed.words, packed.reading))
             if rule is None:
                 raise ConfigError(f"a rule cannot be read: {problems[0].message}", where=self.name, slug="guard-policy")
             compiled.append(rule)
+        if len({msgspec.json.encode(packed.reading, order="deterministic") for packed in self.rules}) > 1:
+            message = "its files say different things of `success`, `tool_names` or `plain_text`."
+            raise ConfigError(message, where=self.name, fix="Say the same in each of them.", slug="guard-policy")
         return Contract(compiled)
 
     @property
@@ -89,7 +94,7 @@ class GuardPolicy(Struct, frozen=True, dict=True):
 
     def names(self, tool: str) -> bool:
         """Whether a rule that can stop calls speaks of this tool."""
-        slots = self.contract.slots("call", tool)
+        slots = self.contract.slots("call", self.contract.reading.rename(tool))
         numbers = {*slots.requested, *slots.ended}
         numbers |= {number for number, _ in (*slots.forbidden, *slots.forbidden_ended)}
         return not self.guarded.isdisjoint(numbers)
@@ -97,6 +102,8 @@ class GuardPolicy(Struct, frozen=True, dict=True):
     def find_name(self, tool: str) -> str:
         """The name that rules know a tool of a coding agent by: `mcp__desk__pay` is pay, unless they say it in full."""
         prefix, *rest = tool.split("__")
+        if tool in self.contract.reading.tool_names:
+            return tool
         if prefix != "mcp" or len(rest) < 2:
             return tool
         names = ["__".join(rest[number:]) for number in range(1, len(rest))]
@@ -177,7 +184,8 @@ def _pack(args: Mapping[str, Any], tags: Sequence[str], excepted: Sequence[str])
         rule["when"] = {**rule.get("when", {}), "tags": [*tags]}
     if excepted:
         rule["except"] = {"tags": [*excepted]}
-    return PackedRule(rule, args.get("tools", {}), args.get("words", {}))
+    reading = msgspec.convert(args.get("reading", {}), ToolReading)
+    return PackedRule(rule, args.get("tools", {}), args.get("words", {}), reading)
 
 
 def _why_not_guarded(rule: CompiledRule) -> str:

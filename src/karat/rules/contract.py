@@ -15,6 +15,7 @@ from karat.rules.conditions import CelCondition, Condition
 from karat.rules.events import APPROVAL_KINDS, APPROVALS, TEXT_KINDS, ConversationEvent, Facts, RuleOutcome, RuleVerdict
 from karat.rules.patterns import OF_RESULT, EventPattern
 from karat.text.tool_names import is_every_tool, is_named_in, may_be_same_tool
+from karat.text.tool_reading import ToolReading
 
 Mode: TypeAlias = Literal["block", "ask", "observe"]
 """What a guard does with a call that would break the rule."""
@@ -46,6 +47,8 @@ class CompiledRule(Struct, frozen=True, kw_only=True):
     when: When | None = None
     excepted: tuple[str, ...] = ()
     """Tags of cases that it is not for."""
+    reading: ToolReading = ToolReading()
+    """How its file says that calls are read."""
     mode: Mode = "block"
     allow_unknown: bool = False
     """Whether a guard lets a call through of which it is not known whether it breaks the rule."""
@@ -106,6 +109,10 @@ class Contract:
         self.tests = tuple(map(_find_test, self.rules))
         self.untriggered = tuple(RuleVerdict(rule.id, RuleOutcome.NOT_TRIGGERED) for rule in self.rules)
         """The verdicts on a conversation in which nothing concerns a rule."""
+        self.reading = rules[0].reading if rules else ToolReading()
+        """How calls are read: rules that read them in different ways are no contract together."""
+        if any(rule.reading != self.reading for rule in rules):
+            raise ValueError("the rules read calls in different ways")
         self._slots: dict[tuple[str, str], Slots] = {}
 
     def slots(self, kind: str, tool: str) -> Slots:

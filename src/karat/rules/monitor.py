@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from msgspec import structs
+
 from karat.rules.clauses import AtMost, Clause, Last, Memory, Same, StoredEvent, Trigger
 from karat.rules.contract import NO_SLOTS, CompiledRule, Contract, Slots
 from karat.rules.events import (
@@ -96,6 +98,7 @@ class Monitor:
     def __init__(self, contract: Contract, facts: Facts | None = None) -> None:
         facts = facts or Facts()
         self._contract = contract
+        self._reading = contract.reading or None
         self._idle = frozenset([n for n in contract.narrowed if not contract.rules[n].concerns(facts)])
         self._states: dict[int, _RuleState] = {}
         self._memory = Memory()
@@ -109,6 +112,8 @@ class Monitor:
         if event.index <= self.last_index and not (event.index == BEFORE_ALL and event.kind == "gap"):
             raise ValueError(f"event {event.index} comes after event {self.last_index}: indexes must grow")
         self.last_index = event.index
+        if self._reading is not None:
+            event = self._read(event)
         kind = event.kind
         if kind in _CALL_KINDS:
             self._memory.talk.is_open = False
@@ -125,6 +130,18 @@ class Monitor:
             self._trigger(slots.requested, occurrence)
             self._forbid(slots.forbidden, occurrence)
             self._record(0, slots.recorded_request, slots.stored_request, occurrence)
+
+    def _read(self, event: ConversationEvent) -> ConversationEvent:
+        """An event as the author of the rules reads it: what the tool is called, and whether its call succeeded."""
+        reading = self._contract.reading
+        if event.kind == "result":
+            call = self._open.get(event.call)
+            if call is None or event.error is not None:
+                return event
+            success = reading.judge_success(call.occurrence.event.tool, event.success, event.result)
+            return event if success is event.success else structs.replace(event, success=success)
+        tool = reading.rename(event.tool)
+        return event if tool == event.tool or event.kind == "handoff" else structs.replace(event, tool=tool)
 
     def finish(self, ending: ConversationEnd = BY_ITSELF) -> None:
         """The conversation is over: what had to come later did not come, and calls that have not ended never did."""
@@ -150,6 +167,8 @@ class Monitor:
 
     def preview(self, call: ConversationEvent) -> list[Foreseen]:
         """What this call would break, or may break, if it were made next and succeeded; nothing is remembered."""
+        if self._reading is not None:
+            call = self._read(call)
         slots = self._contract.slots("call", call.tool)
         if not (slots.requested or slots.ended or slots.forbidden or slots.forbidden_ended):
             return []

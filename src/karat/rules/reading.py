@@ -33,6 +33,7 @@ from karat.rules.sources import USER, Sources
 from karat.rules.talk import ConsentWords
 from karat.rules.values import EVERY, Steps, ValuePath, read_path
 from karat.text.tool_names import invisible_in, is_any_named
+from karat.text.tool_reading import ToolReading
 from karat.text.wording import did_you_mean, join_words, kind, quoted
 from karat.text.words import WordLists
 
@@ -61,6 +62,8 @@ class Surroundings(NamedTuple):
 
     groups: Mapping[str, Sequence[str]] = {}
     words: Mapping[str, Sequence[str]] = {}
+    reading: ToolReading = ToolReading()
+    """How calls are read, where no target says it."""
 
 
 class _Wrong(Exception):
@@ -168,6 +171,7 @@ class _RuleReader:
             when=self._when(rule["when"]) if "when" in rule else None,
             excepted=self._tags(rule["except"], ("except",)) if "except" in rule else (),
             mode=self._choice(rule.get("mode", "block"), ("mode",), MODES),  # type: ignore[arg-type]
+            reading=self._around.reading,
             allow_unknown=self._choice(rule.get("on_unknown", "block"), ("on_unknown",), ON_UNKNOWN) == "allow",
         )
 

@@ -19,11 +19,15 @@ from karat.suites.declared import read_declared
 from karat.suites.diagnostics import Json, Path, PathDiagnostic, RefusedError
 from karat.suites.formats.base import JsonObject, ParsedSuite, SuiteCatalog, SuiteFile, SuiteRule
 from karat.suites.shapes.scalars import FINE, Found, Schema, wrong_type
+from karat.suites.tool_reading import read_tool_reading
 from karat.text.tool_names import effect_tools
+from karat.text.tool_reading import ToolReading
 from karat.text.wording import quoted
 
 RULE = "rule"
 """The argument of the check that holds a rule."""
+READING = "reading"
+"""Its argument that says how calls are read."""
 _LISTS = frozenset(
     (*CONSENT_LISTS.values(), *(f"{name}_{language}" for name in CONSENT_LISTS.values() for language in LANGUAGES))
 )
@@ -91,7 +95,8 @@ def read_project_rules(catalog: SuiteCatalog, file: SuiteFile) -> SuiteRules:
 
 def compile_rule(rule: SuiteRule) -> CompiledRule:
     """A rule that is ready to judge conversations by itself, whose tags it looks at."""
-    around = Surroundings(rule.args.get("tools", {}), rule.args.get("words", {}))  # type: ignore[arg-type]
+    reading = msgspec.convert(rule.args.get(READING, {}), ToolReading)
+    around = Surroundings(rule.args.get("tools", {}), rule.args.get("words", {}), reading)  # type: ignore[arg-type]
     compiled, problems = read_rule(rule.args[RULE], around)
     if compiled is None:
         raise ValueError(f"the rule cannot be read: {problems[0].message}")
@@ -127,8 +132,10 @@ class _RulesReader:
         result = SuiteRules([], [])
         self._open.append(FilePath(file.path).resolve())
         groups, wrong = read_groups(tree.get("tools", {}))
+        reading, misread = read_tool_reading(tree)
         if label:
             result.problems.extend(_locate(problem, ("tools",)) for problem in wrong)
+            result.problems.extend(misread)
         around = Surroundings(
             {"effects": effect_tools(declared.effects), **groups} if declared.effects else groups,
             {name: words for name, words in declared.words.items() if name in _LISTS},
@@ -144,7 +151,7 @@ class _RulesReader:
             rule, problems = read_rule(raw, around)
             result.problems.extend(_locate(problem, path) for problem in problems)
             if rule is not None:
-                result.rules.append(_build_rule(raw, rule.id, f"{label or 'rules'}: {rule.id}", around))
+                result.rules.append(_build_rule(raw, rule.id, f"{label or 'rules'}: {rule.id}", around, reading))
         self._open.pop()
         return result
 
@@ -181,7 +188,9 @@ def _locate(problem: CheckProblem, path: Path) -> PathDiagnostic:
     return PathDiagnostic((*path, *problem.path), problem.message, problem.slug, problem.key)
 
 
-def _build_rule(raw: Mapping[str, Any], name: str, label: str, around: Surroundings) -> SuiteRule:
+def _build_rule(
+    raw: Mapping[str, Any], name: str, label: str, around: Surroundings, reading: dict[str, Json]
+) -> SuiteRule:
     """A rule with all that it needs to be judged elsewhere; the tags of cases are looked at when a suite is read."""
     when, excepted = dict(raw.get("when", {})), raw.get("except", {})
     needs = _read_tags(when.pop("tags", ()))
@@ -192,6 +201,8 @@ def _build_rule(raw: Mapping[str, Any], name: str, label: str, around: Surroundi
     args: dict[str, Json] = {RULE: rule}
     groups = {group: [*tools] for group, tools in around.groups.items() if f"@{group}" in text}
     words = {key: [*entries] for key, entries in around.words.items()} if "last_user" in text else {}
+    if reading:
+        args[READING] = reading
     if groups:
         args["tools"] = groups  # type: ignore[assignment]
     if words:

@@ -149,7 +149,7 @@ def _requests(value: Any) -> list[Any]:
 
 
 def _read_call(request: object) -> tuple[str, Any]:
-    """The tool and the arguments that are asked about; where it is no call, no tool and the question itself."""
+    """The tool and the arguments that are asked about; of what asks for something else, the question itself."""
     if isinstance(request, dict) and isinstance(request.get("name"), str):
         return request["name"], request.get("args", request.get("arguments"))
     return "", request

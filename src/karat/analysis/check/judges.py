@@ -87,8 +87,13 @@ class ConversationJudge:
         return (*whys, *(check.description for check in self._checks))
 
     @cached_property
-    def _contract(self) -> Contract:
-        return Contract([compile_rule(rule) for rule in self.rules])
+    def _contracts(self) -> list[tuple[list[int], Contract]]:
+        """The rules that read calls in the same way, each with the numbers of its rules."""
+        compiled = [compile_rule(rule) for rule in self.rules]
+        groups: dict[bytes, list[int]] = {}
+        for number, rule in enumerate(compiled):
+            groups.setdefault(json.encode(rule.reading, order="deterministic"), []).append(number)
+        return [(numbers, Contract([compiled[number] for number in numbers])) for numbers in groups.values()]
 
     @cached_property
     def _checks(self) -> Sequence[CompiledCheck]:
@@ -129,11 +134,20 @@ class ConversationJudge:
         metadata: Mapping[str, Any] | None,
     ) -> list[RuleVerdict]:
         facts = Facts(tags, {**metadata, **trace.metadata} if metadata else trace.metadata)
-        judged = judge_events(self._contract, conversation.events, conversation.end, facts)
+        judged = self._judge_rules(conversation, facts)
         if self.specs:
             pairs = zip(self._checks, self.specs, strict=True)
             judged += [_judge_check(check, spec.path, trace) for check, spec in pairs]
         return judged
+
+    def _judge_rules(self, conversation: ConversationEvents, facts: Facts) -> list[RuleVerdict]:
+        by_number: dict[int, RuleVerdict] = {}
+        for numbers, contract in self._contracts:
+            judged = judge_events(contract, conversation.events, conversation.end, facts)
+            if len(numbers) == len(self.rules):
+                return judged
+            by_number.update(zip(numbers, judged, strict=True))
+        return [by_number[number] for number in range(len(self.rules))]
 
     def case_of(self, conversation: RecordedConversation) -> Case:
         """What a journal says of a conversation: the checks that it is held to."""

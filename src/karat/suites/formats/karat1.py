@@ -36,6 +36,7 @@ from karat.suites.rules import RulesShape, read_suite_rules
 from karat.suites.shapes.containers import Key, KnownKeys, ListShape, MapShape, RecordShape
 from karat.suites.shapes.scalars import FINE, AnyShape, ChoiceShape, Found, NumberShape, TextShape
 from karat.suites.templates import NAME, Room, Row, Variables, add_prohibitions, columns_of, read_table, resolve_all
+from karat.suites.tool_reading import find_reading_problems, reading_keys
 from karat.text.wording import quoted
 
 VERSION = "1"
@@ -138,6 +139,7 @@ def _top_keys(case: RecordShape, known_keys: KnownKeys) -> dict[str, Key]:
             "Defaults for every case that does not set its own; maps are merged, and what must not happen adds up.",
         ),
         **declared_keys(known_keys),
+        **reading_keys(known_keys),
         **fault_keys(known_keys),
         "rules": Key(RulesShape(), "What holds in every case; a name is that of another file of rules."),
         "cases": Key(CasesShape(case), "The cases; a file with 'rules' needs none."),
@@ -161,7 +163,8 @@ class Karat1(Language):
         reader = _Reader(self, shapes.case, file, catalog)
         reader.read(tree.get("cases"), ("cases",))
         rules = read_suite_rules(file, reader.declared)
-        if diagnostics := [*wrong, *_find_unshared(tree), *_find_empty(tree), *reader.diagnostics, *rules.problems]:
+        of_file = [*_find_unshared(tree), *_find_empty(tree), *find_reading_problems(tree)]
+        if diagnostics := [*wrong, *of_file, *reader.diagnostics, *rules.problems]:
             return ParsedSuite(VERSION, (), diagnostics)
         around = read_stubs(tree.get("stubs")), read_faults(tree.get("faults"))
         return ParsedSuite(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Annotated, TypeVar
+from collections.abc import Collection
+from typing import TypeVar
 
 import msgspec
-from msgspec import Meta, Struct, field, structs
+from msgspec import Struct, structs
 
 from karat.checks.tools.names import tools_named
 from karat.checks.tools.validity import judges_arguments
@@ -20,41 +20,11 @@ from karat.targets.base import RunContext, Target, TargetError
 from karat.targets.config import TargetConfig, place_of
 from karat.targets.wrappers.base import WrappedTarget
 from karat.targets.wrappers.telemetry import Models, Otlp, plugins_left_out, without_plugin, without_plugins
-from karat.text.regexes import safe_regex
 from karat.text.tool_names import is_any_named, is_helper, is_named
-from karat.text.tool_results import parse_result
+from karat.text.tool_reading import SuccessRule, ToolReading
 from karat.text.wording import did_you_mean, shorten, visible
 
 Form = TypeVar("Form", bound=Struct)
-
-
-class SuccessRule(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A call succeeded if `field` of its result (`booking.state`) is one of `is`, or if `text` is found in it."""
-
-    path: str = field(default="", name="field")
-    values: Annotated[list[object], Meta(min_length=1)] | None = field(default=None, name="is")
-    text: str = ""
-
-    def flaw(self) -> str:
-        """What is wrong with it, or nothing."""
-        if bool(self.path) is bool(self.text) or (self.values is None) is bool(self.path):
-            return "give either `field` with `is`, or `text`."
-        try:
-            return "`text` matches every result." if self.text and safe_regex.matches_empty(self.text) else ""
-        except safe_regex.BadPattern as error:
-            return f"`text` is not a regex: {error}."
-
-    def holds(self, call: ToolCall) -> bool | None:
-        """Whether the call succeeded; None if its result does not tell."""
-        if self.text:
-            result = call.result if isinstance(call.result, str) else msgspec.json.encode(call.result).decode()
-            return safe_regex.search(self.text, result) is not None if call.result is not None else None
-        value: object = parse_result(call.result)
-        for part in self.path.split("."):
-            if not isinstance(value, Mapping) or part not in value:
-                return None
-            value = value[part]
-        return any(type(value) is type(success) and value == success for success in self.values or ())
 
 
 class LogReading(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -70,11 +40,10 @@ class WithSuccessRules(WrappedTarget):
 
     def __init__(self, target: Target, config: TargetConfig) -> None:
         super().__init__(target)
-        self._rules = {tool: _rule(tool, table, config) for tool, table in config.success.items()}
+        rules = {tool: _rule(tool, table, config) for tool, table in config.success.items()}
+        self._reading = ToolReading(rules, config.tool_names, config.plain_text)
         self._reported: set[str] = set()
-        self._names = config.tool_names
         self._ignored = config.ignore_tools
-        self._trusts_text = config.plain_text == "success"
         log = _convert(config.telemetry, LogReading, "telemetry", config)
         for flaw in log.events.validate():
             raise _option_error(config, "telemetry.events", flaw)
@@ -84,7 +53,7 @@ class WithSuccessRules(WrappedTarget):
         context.after_setup = self._refuse_broken
         context.recorder.dialect = self._dialect
         if context.world is not None:
-            context.world.names = self._names
+            context.world.names = self._reading.tool_names
 
         async def join(trace: Trace, ended: bool) -> Trace:
             plugins = self._find_plugins(case, context)
@@ -102,7 +71,7 @@ class WithSuccessRules(WrappedTarget):
         """The trace with the schemas of the tools if a check asks for them; a name that no tool has is reported."""
         if not context.tool_schemas:
             return trace
-        schemas = {self._names.get(name, name): schema for name, schema in context.tool_schemas.items()}
+        schemas = {self._reading.rename(name): schema for name, schema in context.tool_schemas.items()}
         if context.lists_tools:
             self._report_unknown(case, schemas, context)
         if not (judges_arguments(case) or context.next_prompt):
@@ -111,7 +80,7 @@ class WithSuccessRules(WrappedTarget):
 
     def _find_plugins(self, case: Case, context: RunContext) -> frozenset[str]:
         """The plugins that the framework names tools by, and that nothing here speaks of."""
-        configured = (*self._names, *self._rules, *self._ignored)
+        configured = (*self._reading.tool_names, *self._reading.success, *self._ignored)
         return plugins_left_out(frozenset(context.recorder.plugins), case, configured)
 
     def _report_unknown(self, case: Case, tools: Collection[str], context: RunContext) -> None:
@@ -137,34 +106,26 @@ class WithSuccessRules(WrappedTarget):
             calls = merge_calls(trace.tool_calls, tool_calls(trace.telemetry, self._dialect), by_order=True)
             trace = structs.replace(trace, dialect=self._dialect, tool_calls=tuple(calls))
         calls = [call for call in trace.tool_calls if not self._is_helper(call.name)]
-        if self._names or self._rules or self._trusts_text:
-            calls = [self._apply_rule(self._rename(self._trust_text(call))) for call in calls]
+        if self._reading:
+            calls = [_read_call(self._reading, call) for call in calls]
         elif len(calls) == len(trace.tool_calls):
             return trace
         return structs.replace(trace, tool_calls=tuple(calls))
 
     def _is_helper(self, name: str) -> bool:
         """Whether it is not a tool of the agent; a name that the configuration maps is one."""
-        return name not in self._names and (
+        return name not in self._reading.tool_names and (
             is_helper(name) or (bool(self._ignored) and is_any_named(self._ignored, name))
         )
 
-    def _rename(self, call: ToolCall) -> ToolCall:
-        name = self._names.get(call.name, call.name)
-        return call if name == call.name else structs.replace(call, name=name)
 
-    def _trust_text(self, call: ToolCall) -> ToolCall:
-        """A call whose plain text was only seen in messages, which the configuration vouches for."""
-        is_text = call.has_unknown_outcome and isinstance(call.result, str)
-        return structs.replace(call, success=True) if self._trusts_text and is_text else call
-
-    def _apply_rule(self, call: ToolCall) -> ToolCall:
-        """By the rule with the longest name that is the tool's; what it does not tell leaves a sign of failure one."""
-        names = [tool for tool in self._rules if is_named(tool, call.name)]
-        if not names or call.error is not None or call.unfinished:
-            return call
-        holds = self._rules[max(names, key=len)].holds(call)
-        return structs.replace(call, success=False if holds is None and call.success is False else holds)
+def _read_call(reading: ToolReading, call: ToolCall) -> ToolCall:
+    """A call as the configuration reads it."""
+    name, success = reading.rename(call.name), call.success
+    if call.error is None and not call.unfinished:
+        success = reading.judge_success(name, success, call.result)
+    is_same = name == call.name and success is call.success
+    return call if is_same else structs.replace(call, name=name, success=success)
 
 
 def _without_plugins(trace: Trace, plugins: frozenset[str]) -> Trace:

@@ -1,0 +1,75 @@
+"""What an author says of the calls of tools: what each tool is called, and which of its results are a success.
+
+A target says it of its agent, and a file of rules of the conversations that it judges, which have no target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct, field
+
+from karat.text.regexes import safe_regex
+from karat.text.tool_names import is_named
+from karat.text.tool_results import parse_result
+
+
+class SuccessRule(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A call succeeded if `field` of its result (`booking.state`) is one of `is`, or if `text` is found in it."""
+
+    path: str = field(default="", name="field")
+    values: Annotated[list[object], Meta(min_length=1)] | None = field(default=None, name="is")
+    text: str = ""
+
+    def flaw(self) -> str:
+        """What is wrong with it, or nothing."""
+        if bool(self.path) is bool(self.text) or (self.values is None) is bool(self.path):
+            return "give either `field` with `is`, or `text`."
+        try:
+            return "`text` matches every result." if self.text and safe_regex.matches_empty(self.text) else ""
+        except safe_regex.BadPattern as error:
+            return f"`text` is not a regex: {error}."
+
+    def holds(self, result: object) -> bool | None:
+        """Whether a call with this result succeeded; None if the result does not tell."""
+        if self.text:
+            text = result if isinstance(result, str) else msgspec.json.encode(result).decode()
+            return safe_regex.search(self.text, text) is not None if result is not None else None
+        value: object = parse_result(result)
+        for part in self.path.split("."):
+            if not isinstance(value, Mapping) or part not in value:
+                return None
+            value = value[part]
+        return any(type(value) is type(success) and value == success for success in self.values or ())
+
+
+class ToolReading(Struct, frozen=True, omit_defaults=True):
+    """How calls are read."""
+
+    success: dict[str, SuccessRule] = {}
+    tool_names: dict[str, str] = {}
+    """What tools are called here, by the names that were seen."""
+    plain_text: Literal["", "success"] = ""
+    """Whether a result of plain text, which may be the words of an error, is vouched for as a success."""
+
+    def __bool__(self) -> bool:
+        return bool(self.success or self.tool_names or self.plain_text)
+
+    def rename(self, tool: str) -> str:
+        """What a tool is called here."""
+        return self.tool_names.get(tool, tool)
+
+    def judge_success(self, tool: str, success: bool | None, result: object) -> bool | None:
+        """Whether a call that ended without an error succeeded; `success`: what is known without the author.
+
+        The rule with the longest name that is the tool's decides; what it does not tell leaves a sign of failure one.
+        """
+        if success is None and self.plain_text and isinstance(result, str):
+            success = True
+        names = [name for name in self.success if is_named(name, tool)]
+        if not names:
+            return success
+        holds = self.success[max(names, key=len)].holds(result)
+        return False if holds is None and success is False else holds
