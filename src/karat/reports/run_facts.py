@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
+from karat.errors import ExitCode
 from karat.journal.views import RunView
 from karat.model.run import Header, Summary
 from karat.text.wording import percent, pluralize
 
 DRAFT: Final = "this suite is a draft: read what it expects, then remove `draft: true` from it"
 
-
+NO_RULE_TESTED: Final = "nothing triggered any rule of the suite, so that none of them was tested: exit code 5"
 NAMED_RULES = 3
 """So many rules that were not tested are named in a line."""
 
@@ -32,6 +33,12 @@ def counts(summary: Summary) -> str:
     }
     unjudged = f"; {pluralize(summary.unjudged, 'expectation')} not judged" if summary.unjudged else ""
     return ", ".join([f"{summary.passed} passed", *_nonzero(outcomes)]) + unjudged + _format_untested(summary)
+
+
+def untested_words(summary: Summary) -> str:
+    """Why a run in which nothing failed does not count as a success; empty: it does, or something failed."""
+    is_reason = summary.exit_code(allow_partial=True, allow_unknown=True) is ExitCode.NOTHING_SELECTED
+    return NO_RULE_TESTED if summary.is_untested and is_reason else ""
 
 
 def _format_untested(summary: Summary) -> str:

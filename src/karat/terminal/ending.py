@@ -19,7 +19,7 @@ from karat.reports.artifacts import explain_errors
 from karat.reports.case_details import headline
 from karat.reports.case_facts import BROKEN, by_case
 from karat.reports.escaping import terminal
-from karat.reports.run_facts import counts, draft_words, incomplete, repeats, replay_words, seconds
+from karat.reports.run_facts import counts, draft_words, incomplete, repeats, replay_words, seconds, untested_words
 from karat.reports.run_result import RunResult
 from karat.reports.writing import write_into
 from karat.scoring.figures import run_words
@@ -111,7 +111,14 @@ def show_summary(run: RunView, artifacts: Sequence[Path], screen: Screen) -> Non
         verdict += f" in {elapsed:.1f}s"
     if summary.avg_soft_score is not None:
         verdict += f", avg soft score {summary.avg_soft_score:.4f}"
-    words = (incomplete(run), verdict, repeats(summary), draft_words(run), replay_words(run.header))
+    words = (
+        incomplete(run),
+        verdict,
+        untested_words(summary),
+        repeats(summary),
+        draft_words(run),
+        replay_words(run.header),
+    )
     lines = [terminal(line, LINE) for line in words if line]
     if screen.colour:
         lines = [f"{BOLD}{_paint(run)}{line}{PLAIN}" for line in lines]

@@ -31,6 +31,7 @@ from karat.plugins.project import Project, join_dotted, read_table
 from karat.reports.artifacts import open_atomic
 from karat.reports.run_result import RunResult
 from karat.scoring.verdicts import judge_case
+from karat.suites.decisions import spell_turn
 from karat.suites.documents.source import read_bytes
 from karat.suites.documents.yaml_text import block, item
 from karat.suites.reading import LocatedSuite, locate_suite
@@ -42,6 +43,11 @@ from karat.text.wording import pluralize
 
 COPIED = ("category", "tags", "setup_prompts", "preconditions", "max_turns")
 """What a case of a written suite has of the case that its cell was made of."""
+ONLY_RULES = (
+    "# A cell of a rule passes too once the agent does nothing that the rule is about. If that is so for all rules here,",
+    "# the exit code is 5: see that the agent still does its task, then remove the rules or say what to expect.",
+)
+"""What a reader of a written suite with rules must know."""
 PROBE = (Fault(hits="model", kind="hang"),)
 SHORTEST_DEADLINE = 20.0
 LONGER = 5
@@ -276,7 +282,8 @@ def spell_cells(cells: Sequence[Cell], origin: str) -> str:
     rules = {str(rule["id"]): rule for cell in cells for rule in map(spelled_rule, cell.rules)}
     if rules:
         declared["rules"] = [*rules.values()]
-    lines = [f"# {origin}", *block({"karat": 1, **_plain_value(declared)}), "cases:"]
+    comments = [f"# {origin}", *(ONLY_RULES if rules else ())]
+    lines = [*comments, *block({"karat": 1, **_plain_value(declared)}), "cases:"]
     for cell in cells:
         lines += item(_plain_value(_case(cell)), 2)
     return "\n".join([*lines, ""])
@@ -287,7 +294,7 @@ def _case(cell: Cell) -> dict[str, Any]:
     value: dict[str, Any] = {"id": case.id, **{key: field for key in COPIED if (field := getattr(case, key))}}
     if case.turns:
         value["turns"] = [
-            {"prompt": turn.prompt, **({"expected": undeclared} if (undeclared := _without_declared(expected)) else {})}
+            {**spell_turn(turn), **({"expected": undeclared} if (undeclared := _without_declared(expected)) else {})}
             for turn, expected in zip(case.turns, cell.turns, strict=True)
         ]
     else:
