@@ -44,7 +44,7 @@ from karat.text.wording import pluralize
 COPIED = ("category", "tags", "setup_prompts", "preconditions", "max_turns")
 """What a case of a written suite has of the case that its cell was made of."""
 ONLY_RULES = (
-    "# A cell of a rule passes too once the agent does nothing that the rule is about. If that is so for all rules here,",
+    "# A cell of a rule passes too once the agent does nothing that the rule is about. If that is so for all rules,",
     "# the exit code is 5: see that the agent still does its task, then remove the rules or say what to expect.",
 )
 """What a reader of a written suite with rules must know."""
