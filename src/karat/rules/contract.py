@@ -93,6 +93,11 @@ class Slots(NamedTuple):
     stored_start: frozenset[int]
     stored_end: frozenset[int]
 
+    @property
+    def needs_end(self) -> bool:
+        """Whether the end of such a call concerns any rule."""
+        return bool(self.ended or self.forbidden_ended or self.recorded_end or self.stored_end)
+
 
 NO_SLOTS: Final = Slots((), (), (), (), (), (), (), frozenset(), frozenset(), frozenset())
 """Those of an event that concerns no rule."""
@@ -124,6 +129,11 @@ class Contract:
                 self._slots.clear()
             slots = self._slots[key] = self._find_slots(lambda pattern: pattern.kind == kind and pattern.names(tool))
         return slots
+
+    @cached_property
+    def ignored(self) -> frozenset[str]:
+        """The kinds of texts that no rule speaks of."""
+        return frozenset(kind for kind in TEXT_KINDS if self.slots(kind, "") is NO_SLOTS)
 
     @cached_property
     def reads_approvals(self) -> bool:

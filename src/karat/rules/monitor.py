@@ -102,6 +102,7 @@ class Monitor:
         self._idle = frozenset([n for n in contract.narrowed if not contract.rules[n].concerns(facts)])
         self._states: dict[int, _RuleState] = {}
         self._memory = Memory()
+        self._talk = self._memory.talk
         self._open: dict[str, _OpenCall] = {}
         self._ended: set[str] = set()
         self._messages: dict[str, int] = {}
@@ -116,16 +117,18 @@ class Monitor:
             event = self._read(event)
         kind = event.kind
         if kind in _CALL_KINDS:
-            self._memory.talk.is_open = False
+            self._talk.is_open = False
             self._feed_call(event)
             return
         if kind == "user" or kind == "gap":
-            self._memory.talk.hear(event)
+            self._talk.hear(event)
         else:
-            self._memory.talk.is_open = False
+            self._talk.is_open = False
         if kind == "gap":
             self._note_gap(event)
-        elif (slots := self._contract.slots(kind, event.tool)) is not NO_SLOTS:
+        elif kind not in self._contract.ignored and (
+            slots := self._contract.slots(kind, event.tool)
+        ) is not NO_SLOTS:
             occurrence = Occurrence(event, self._horizon(event))
             self._trigger(slots.requested, occurrence)
             self._forbid(slots.forbidden, occurrence)
@@ -239,10 +242,11 @@ class Monitor:
         else:
             del self._open[event.call]
             self._ended.add(event.call)
-            if event.kind == "result":
-                if event.success:
+            if event.kind == "result" and call.slots is not NO_SLOTS:
+                if event.success and not call.has_started:
                     self._start(call)
-                self._end_call(call, call.occurrence.with_end(event))
+                if call.slots.needs_end:
+                    self._end_call(call, call.occurrence.with_end(event))
 
     def _request(self, event: ConversationEvent) -> None:
         occurrence = Occurrence(event, self._horizon(event))
@@ -342,7 +346,7 @@ class Monitor:
     def _read_trigger(self, state: _RuleState, occurrence: Occurrence) -> Trigger | RuleFinding | None:
         """The values that a rule takes from an event; a finding where one is not known, None if they do not agree."""
         each = state.rule.each
-        scope = each.bind(occurrence)
+        scope = each.bind(occurrence) if each.binds else {}
         if isinstance(scope, str):
             return RuleFinding(False, scope, (occurrence.index,))
         fit = each.own_fit(occurrence, scope) if each.own_sames else True
