@@ -101,10 +101,12 @@ def _compile_loop(node: CelNode, events: frozenset[str], variables: frozenset[st
 
 
 def _compile_call(name: str, parts: Sequence[Evaluation]) -> Evaluation:
-    if name == "_&&_":
-        return lambda scope: all(_truth(part(scope)) for part in parts)
-    if name == "_||_":
-        return lambda scope: any(_truth(part(scope)) for part in parts)
+    if name == "_&&_" and len(parts) == 2:
+        first, second = parts
+        return lambda scope: _truth(first(scope)) and _truth(second(scope))
+    if name == "_||_" and len(parts) == 2:
+        first, second = parts
+        return lambda scope: _truth(first(scope)) or _truth(second(scope))
     if name == "_?_:_":
         test, then, otherwise = parts
         return lambda scope: then(scope) if _truth(test(scope)) else otherwise(scope)
@@ -118,7 +120,9 @@ def _compile_call(name: str, parts: Sequence[Evaluation]) -> Evaluation:
 
 
 def _part(event: Occurrence, name: str) -> Any:
-    value = event.part(name)
+    value = event.arguments if name == "arguments" else event.part(name)
+    if value is None and name == "arguments":
+        raise Undecided
     if value is MISSING or event.doubt:
         raise Undecided
     return value

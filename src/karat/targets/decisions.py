@@ -14,7 +14,7 @@ NOTHING_WAITS = "the turn decides ({}), and nothing waits for it: the agent aske
 NO_SUCH_CALL = "no call of {} waits for approval. What waits: {}"
 UNANSWERED = "{} waits for approval too, and the turn does not say what becomes of it: approve, deny or edit it"
 NO_CALL = "what the agent asks is about no call, so that there is nothing to edit: approve or deny it"
-NO_ARGUMENTS = "the arguments of {} are no object, so that they cannot be edited: approve or deny it"
+NO_ARGUMENTS = "the arguments of {} are not an object, so that they cannot be edited: approve or deny it"
 A_QUESTION = "a question"
 
 

@@ -105,7 +105,7 @@ def _asks_approval(interrupt: Mapping[str, Any]) -> bool:
 
 
 def _spell_decision(interrupt: Mapping[str, Json], decided: CallDecision) -> object:
-    """A decision as AG-UI recommends it; to what is no question for approval, true or false."""
+    """A decision as AG-UI recommends it; to a question for something else, true or false."""
     if not _asks_approval(interrupt):
         if decided.kind == "edit":
             raise TargetError("not-asked", OWN_FORM)
