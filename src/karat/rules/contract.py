@@ -115,7 +115,7 @@ class Contract:
         self.untriggered = tuple(RuleVerdict(rule.id, RuleOutcome.NOT_TRIGGERED) for rule in self.rules)
         """The verdicts on a conversation in which nothing concerns a rule."""
         self.reading = rules[0].reading if rules else ToolReading()
-        """How calls are read: rules that read them in different ways are no contract together."""
+        """How calls are read, which is the same for all of its rules."""
         if any(rule.reading != self.reading for rule in rules):
             raise ValueError("the rules read calls in different ways")
         self._slots: dict[tuple[str, str], Slots] = {}

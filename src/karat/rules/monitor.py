@@ -126,9 +126,7 @@ class Monitor:
             self._talk.is_open = False
         if kind == "gap":
             self._note_gap(event)
-        elif kind not in self._contract.ignored and (
-            slots := self._contract.slots(kind, event.tool)
-        ) is not NO_SLOTS:
+        elif kind not in self._contract.ignored and (slots := self._contract.slots(kind, event.tool)) is not NO_SLOTS:
             occurrence = Occurrence(event, self._horizon(event))
             self._trigger(slots.requested, occurrence)
             self._forbid(slots.forbidden, occurrence)
