@@ -37,7 +37,7 @@ class CallDecision(NamedTuple):
 
 
 def decide(decision: TurnDecision, waiting: Sequence[WaitingCall]) -> list[CallDecision]:
-    """What becomes of each call that waits; of several that name it, what denies comes first, then what edits.
+    """What becomes of each call that waits: exact names before those with `*`, then what denies before what edits.
 
     Raises TargetError where the decision and what waits do not fit each other: the conversation is then not the one
     that the case is about.
@@ -52,19 +52,16 @@ def decide(decision: TurnDecision, waiting: Sequence[WaitingCall]) -> list[CallD
 
 
 def _decide_call(decision: TurnDecision, call: WaitingCall) -> CallDecision:
-    if (denied := _find(call.tool, decision.deny)) is not None:
-        return CallDecision("deny", call.arguments, decision.deny[denied])
-    if (edited := _find(call.tool, decision.edit)) is not None:
-        if not call.tool:
-            raise TargetError("not-asked", NO_CALL)
-        if not isinstance(call.arguments, Mapping):
-            raise TargetError("not-asked", NO_ARGUMENTS.format(call.tool))
-        return CallDecision("edit", {**call.arguments, **decision.edit[edited]})
-    if _find(call.tool, decision.approve) is not None:
+    names = (*decision.deny, *decision.edit, *decision.approve)
+    name = call.tool if call.tool in names else next((name for name in names if is_meant(call.tool, name)), None)
+    if name is None:
+        raise TargetError("not-asked", UNANSWERED.format(call.tool or A_QUESTION))
+    if name in decision.deny:
+        return CallDecision("deny", call.arguments, decision.deny[name])
+    if name not in decision.edit:
         return CallDecision("approve", call.arguments)
-    raise TargetError("not-asked", UNANSWERED.format(call.tool or A_QUESTION))
-
-
-def _find(tool: str, names: Sequence[str] | Mapping[str, object]) -> str | None:
-    """The name that means a tool, the exact one before those with `*`."""
-    return tool if tool in names else next((name for name in names if is_meant(tool, name)), None)
+    if not call.tool:
+        raise TargetError("not-asked", NO_CALL)
+    if not isinstance(call.arguments, Mapping):
+        raise TargetError("not-asked", NO_ARGUMENTS.format(call.tool))
+    return CallDecision("edit", {**call.arguments, **decision.edit[name]})
