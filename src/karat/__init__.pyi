@@ -9,6 +9,7 @@ from karat.analysis.draft.draft import Finding as Finding
 from karat.analysis.draft.draft import SuiteDraft as SuiteDraft
 from karat.analysis.draft.rules import RulesDraft as RulesDraft
 from karat.analysis.lint.linter import LintReport as LintReport
+from karat.analysis.matrix.model import Matrix as Matrix
 from karat.analysis.stress.session import StressResult as StressResult
 from karat.api import aadd_target as aadd_target
 from karat.api import aaudit as aaudit
@@ -28,6 +29,7 @@ from karat.api import alint as alint
 from karat.api import alist_cases as alist_cases
 from karat.api import aload_baseline as aload_baseline
 from karat.api import aload_suite as aload_suite
+from karat.api import amatrix as amatrix
 from karat.api import aread_tape as aread_tape
 from karat.api import areport as areport
 from karat.api import arerun as arerun
@@ -55,6 +57,7 @@ from karat.api import lint as lint
 from karat.api import list_cases as list_cases
 from karat.api import load_baseline as load_baseline
 from karat.api import load_suite as load_suite
+from karat.api import matrix as matrix
 from karat.api import open_viewer as open_viewer
 from karat.api import prepare_judge as prepare_judge
 from karat.api import read_conversations as read_conversations

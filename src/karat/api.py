@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from karat.analysis.draft.draft import SuiteDraft as SuiteDraft
     from karat.analysis.draft.rules import RulesDraft as RulesDraft
     from karat.analysis.lint.linter import LintReport
+    from karat.analysis.matrix.model import Matrix
     from karat.analysis.recorded_claims import ClaimSentence
     from karat.analysis.stress.session import StressKeywords, StressResult
     from karat.engine.request import AnyTarget, ResumeKeywords, RunKeywords
@@ -300,6 +301,19 @@ def compare_runs(
 
 
 acompare_runs = make_async(compare_runs)
+
+
+def matrix(runs: Sequence[AnyJournal], *, results_dir: str | Path | None = None) -> Matrix:
+    """Runs of one suite side by side: each case with what it came to, was answered and called in every one of them.
+
+    Runs that are not whole are shown and not compared; the others are compared with the first of them.
+    """
+    from karat.analysis.matrix.builder import read_matrix
+
+    return read_matrix([name_run(run) for run in runs], results_dir, find_project())
+
+
+amatrix = make_async(matrix)
 
 
 def set_baseline(

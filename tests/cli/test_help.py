@@ -20,7 +20,9 @@ from karat.proxy.tape.file import Answer, Exchange, Tape
 from karat.proxy.tape.requests import ServiceRequest
 
 SUITES = ("suite.json", "checkout.json", "evals/checkout.json", "evals/checkout.yaml")
-CONFIGURATION = '[effects]\npay = ["paid"]\n[targets.staging]\nuse = "python:my_agent.py:answer"\n'
+CONFIGURATION = '[effects]\npay = ["paid"]\n[targets.staging]\nuse = "python:my_agent.py:answer"\n' + (
+    '[targets.canary]\nuse = "python:agent.py:ask"\n'
+)
 DESK = """\
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
@@ -110,7 +112,14 @@ def world(karat: Karat) -> None:
     program()
     karat("run", "checkout.json", "-t", "staging")
     journal_of().rename(RECORDED)
-    for name in ("karat-results/JOURNAL.jsonl", "disk/run.jsonl", "before.jsonl", "after.jsonl"):
+    for name in (
+        "karat-results/JOURNAL.jsonl",
+        "disk/run.jsonl",
+        "before.jsonl",
+        "after.jsonl",
+        "small.jsonl",
+        "large.jsonl",
+    ):
         write(name, Path(RECORDED).read_bytes())
     for name in ("suite", "checkout"):
         karat("baseline", "set", RECORDED, "--file", f"{name}.baseline.jsonl")

@@ -19,8 +19,20 @@ from karat.options import HOW_TO_RUN, SELECTION, Option
 EVERY = {**SELECTION, **HOW_TO_RUN}
 SUITE = {"version": "0.3", "cases": [{"id": "A", "prompt": "?", "expected": {"must_say_any": ["process"]}}]}
 AGENT = "import os\n\n\ndef answer(prompt):\n    return f'process {os.getpid()}'\n"
-OF_A_COMMAND = {"target", "suite", "suites", "journal", "last", "status", "fail_fast", "quiet", "verbose", "help"}
-OF_A_PROGRAM = {"secrets", "listeners", "stop"}
+OF_A_COMMAND = {
+    "target",
+    "matrix",
+    "suite",
+    "suites",
+    "journal",
+    "last",
+    "status",
+    "fail_fast",
+    "quiet",
+    "verbose",
+    "help",
+}
+OF_A_PROGRAM = {"secrets", "matrix", "listeners", "stop"}
 
 
 def params(command: str) -> dict[str, Any]:

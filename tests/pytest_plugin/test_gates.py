@@ -39,7 +39,7 @@ def test_gate_that_is_not_met(gated: Desk) -> None:
     assert result.parseoutcomes() == {"passed": 5, "failed": 2}
     result.stdout.fnmatch_lines(
         [
-            "undecided  max_new_failures = 0: 0 of 6 cases broke, 1 fell*",
+            "undecided  max_new_failures = 0: 1 of 6 cases passed before and fails now*",
             "FAILED desk.karat.yaml::gate - undecided: max_new_failures*",
         ]
     )

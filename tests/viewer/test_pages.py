@@ -147,7 +147,7 @@ def test_compare_tells_what_karat_compare_tells(browser, viewed: Site) -> None:
         assert headline in main
         assert "2 were fixed" in headline
         assert "must_not_say[0] held in 0 of 1, then held in 1 of 1" in main
-        assert "as an AI" in " ".join(page_shown.page.locator("del").all_inner_texts())
+        assert "as an AI" in page_shown.page.locator("details .pair section").first.inner_text()
         assert "delete" in " ".join(page_shown.page.locator(".diffed code del").all_inner_texts())
 
 

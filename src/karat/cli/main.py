@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 COMMANDS = (
-    "init", "run", "inspect", "draft", "check", "resume", "rerun", "rescore", "report", "compare", "baseline",
+    "init", "run", "inspect", "draft", "check", "resume", "rerun", "rescore", "report", "compare", "matrix", "baseline",
     "history", "view", "audit", "coverage", "effects", "stress", "guard", "tape", "list", "validate", "lint", "convert",
     "schema", "mcp", "self-test",
 )  # fmt: skip
 """Each is `command` of the module of its name."""
 OTHER_WORDS = {
-    "diff": "compare", "eval": "run", "evaluate": "run", "generate": "draft", "import": "convert", "judge": "rescore",
-    "new": "init", "open": "view", "record": "tape", "replay": "tape", "retry": "rerun", "serve": "view",
-    "show": "report", "start": "init", "test": "run", "ui": "view",
+    "diff": "compare", "eval": "run", "evaluate": "run", "generate": "draft", "grid": "matrix", "import": "convert",
+    "judge": "rescore", "new": "init", "open": "view", "record": "tape", "replay": "tape", "retry": "rerun",
+    "serve": "view", "show": "report", "start": "init", "test": "run", "ui": "view",
 }  # fmt: skip
 """What other tools call a command."""
 COMPLETE = "_KARAT_COMPLETE"

@@ -14,20 +14,36 @@ from karat.errors import ExitCode
 from karat.system.gc_pause import gc_frozen
 
 if TYPE_CHECKING:
+    from karat.analysis.matrix.columns import PlannedColumn
     from karat.api import Config
     from karat.model.suite import Suite
+    from karat.reports.run_result import RunResult
     from karat.terminal.screen import Verbosity
 
 
 @click.command(short_help="Run suites against an agent and judge every case.")
 @click.argument("suites", nargs=-1, required=True, metavar="SUITE...")
 @click.option(
-    "-t", "--target", help="The agent: a spec such as python:module:function, or the name of a target in karat.toml."
+    "-t",
+    "--target",
+    "target",
+    multiple=True,
+    help="The agent: a spec such as python:module:function, or the name of a target in karat.toml. "
+    "Several are run one after the other, and shown side by side.",
+)
+@click.option(
+    "--matrix",
+    multiple=True,
+    metavar="KEY=A,B",
+    help="Run once with each value of an environment variable (in capitals) or of an option of the target, and show "
+    "the runs side by side.",
 )
 @selection
 @run_options
 def command(
     suites: tuple[str, ...],
+    target: tuple[str, ...],
+    matrix: tuple[str, ...],
     cases: list[str] | None,
     categories: list[str] | None,
     tags: list[str] | None,
@@ -65,21 +81,27 @@ def command(
       karat run suite.json --target staging --workers 2 --concurrency 8 --timeout 60
       karat run suite.json --target staging --repeat 5 --shuffle 1
       karat run suite.json --target staging --repeat auto --min-pass-rate 0.9
+      karat run suite.json --target staging --target canary --repeat 5
+      karat run suite.json --target staging --matrix MODEL=small,large --repeat 3
     """
     most = most_failures(fail_fast, max_failures)
     with gc_frozen():
         from karat import api
+        from karat.analysis.matrix.columns import plan_columns
 
         project = api.find_project()
         loaded = [api.load_file(suite, project) for suite in suites]
         chosen = api.select_each(loaded, api.Selection(cases, categories, tags, keyword))
-    if len(chosen) > 1:
+        config = api.read_config(project)
+        columns = plan_columns(target, matrix, config)
+    if len(chosen) * len(columns) > 1:
         api.refuse_one_file(reports, project)
     how |= {"categories": categories, "tags": tags, "keyword": keyword, "reports": reports}
     verbosity = read_verbosity(quiet, verbose)
-    return _run_all(chosen, api.read_config(project), most, results_dir, verbosity, selected=cases is not None, how=how)
+    return _run_all(chosen, columns, config, most, results_dir, verbosity, selected=cases is not None, how=how)
 
 
+INTERRUPTED = "interrupted"
 EXIT_PRIORITY = (
     ExitCode.INTERRUPTED, ExitCode.INTERNAL, ExitCode.USAGE, ExitCode.FAILED, ExitCode.NOTHING_SELECTED, ExitCode.OK,
 )  # fmt: skip
@@ -87,6 +109,7 @@ EXIT_PRIORITY = (
 
 def _run_all(
     suites: Sequence[Suite],
+    columns: Sequence[PlannedColumn],
     config: Config,
     most: int | None,
     results_dir: Path | None,
@@ -95,33 +118,64 @@ def _run_all(
     selected: bool,
     how: dict[str, Any],
 ) -> int:
-    """Run one suite after the other, until one says that nothing more is to be run."""
+    """Run one suite after the other in every column, until one says that nothing more is to be run."""
     from karat import api
     from karat.terminal.live_run import run_with_progress
 
     codes: list[int] = []
-    failures = 0
-    for number, suite in enumerate(suites, 1):
+    planned = [(suite, column) for suite in suites for column in columns]
+    failures = [0] * len(columns)
+    results: list[RunResult] = []
+    for number, (suite, column) in enumerate(planned, 1):
+        place = columns.index(column)
+        folder = results_dir or api.default_results_dir(suite.file, config)
         options: dict[str, Any] = {
             **how,
             "cases": [case.id for case in suite.cases] if selected else None,
-            "max_failures": None if most is None else most - failures,
-            "results_dir": results_dir or api.default_results_dir(suite.file, config),
+            "max_failures": None if most is None else most - failures[place],
+            "results_dir": folder,
+            **({"target": column.target} if column.target else {}),
+            **({"matrix": column.matrix} if column.matrix else {}),
         }
-        result, stopped = run_with_progress(suite, partial(api.arun_by, config, suite, **options), verbosity)
+        if len(columns) > 1 and verbosity > verbosity.QUIET:
+            click.echo(f"{'' if number == 1 else chr(10)}{column.label} ({place + 1} of {len(columns)})")
+        shown = verbosity if len(columns) == 1 or verbosity else type(verbosity).QUIET
+        result, stopped = run_with_progress(suite, partial(api.arun_by, config, suite, **options), shown)
+        results.append(result)
         codes.append(result.exit_code)
-        failures += result.summary.failed + result.summary.error
-        enough = most is not None and failures >= most
-        why = f"stopped after {failures} failed case{'s' * (failures > 1)}" if enough else result.summary.incomplete
-        if number == len(suites):
-            break
-        if stopped and not why:
-            why = "interrupted"
+        failures[place] += result.summary.failed + result.summary.error
+        why = _why_stop(result, stopped, most, failures[place], is_only=len(columns) == 1)
+        if why == INTERRUPTED:
             codes.append(ExitCode.INTERRUPTED)
-        if why:
-            click.echo(f"karat: {why}; not run: {', '.join(suite.file for suite in suites[number:])}", err=True)
+        if len(columns) > 1 and (why or place + 1 == len(columns)):
+            _write_matrix(results, folder)
+            results = []
+        if why and number < len(planned):
+            left = [" ".join((suite.file, column.label) if len(columns) > 1 else (suite.file,))
+                    for suite, column in planned[number:]]  # fmt: skip
+            click.echo(f"karat: {why}; not run: {', '.join(left)}", err=True)
             break
     return worst_exit_code(codes)
+
+
+def _why_stop(result: RunResult, stopped: bool, most: int | None, failures: int, *, is_only: bool) -> str:
+    """Why nothing more is to be run. A column that failed often enough ends alone: the others are still of use."""
+    if stopped:
+        return result.summary.incomplete or INTERRUPTED
+    if not is_only:
+        return ""
+    enough = most is not None and failures >= most
+    return f"stopped after {failures} failed case{'s' * (failures > 1)}" if enough else result.summary.incomplete
+
+
+def _write_matrix(results: Sequence[RunResult], folder: Path) -> None:
+    """The runs of one suite side by side: in the terminal, and as a page next to their journals."""
+    if len(results) < 2:
+        return
+    from karat import api
+    from karat.analysis.matrix.terminal import show_matrix_page
+
+    show_matrix_page(api.matrix(results), folder)
 
 
 def worst_exit_code(codes: Sequence[int]) -> int:

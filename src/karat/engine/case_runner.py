@@ -182,7 +182,7 @@ def settle(
 
     By default a target runs in one process, which can be ended, unless it is an object of this one.
     """
-    described = find_target(target, config, request.options, Path(request.folder))
+    described = find_target(target, config, request.options, Path(request.folder), request.matrix)
     if options.guard is not None:
         described = with_guard(described, Path(request.folder) / options.guard)
     if options.workers is None:

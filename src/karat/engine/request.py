@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeAlias, get_type_hints
@@ -29,7 +30,7 @@ from karat.targets.capabilities import Limits
 from karat.targets.config import Config, TargetConfig, parse_rate, resolve
 from karat.targets.python import FunctionTarget
 from karat.targets.wrappers.success_rules import WithSuccessRules
-from karat.text.clean import text
+from karat.text.clean import loads, text
 from karat.text.wording import did_you_mean, names_of
 
 Answer: TypeAlias = str | Mapping[str, object] | Trace
@@ -40,6 +41,8 @@ BaseReader: TypeAlias = Callable[[str, Header, str, Sequence[Case], Path, Projec
 cases, and the folder that runs are looked for in."""
 
 BY_NAME = "Name it as 'python:module:function'."
+VARIABLE = re.compile("[A-Z_][A-Z0-9_]*")
+SECRET_NAME = re.compile("(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):
@@ -157,6 +160,7 @@ class ProgramKeywords(CaseKeywords, total=False):
     """How to run cases, and what only a program can give."""
 
     secrets: Sequence[str]
+    matrix: Mapping[str, str]
     listeners: Sequence[Listener]
     stop: asyncio.Event | None
 
@@ -182,6 +186,8 @@ class RunRequest(Struct, frozen=True, kw_only=True):
     selection: Selection = EVERYTHING
     options: Mapping[str, object] = {}
     secrets: tuple[str, ...] = ()
+    matrix: Mapping[str, str] = {}
+    """What is set for this run alone: environment variables, in capitals, and options of the target. Files show it."""
     reports: tuple[str, ...] = ()
     """Reports in addition to those that every run has: `NAME`, or `NAME=PATH`."""
     listeners: Sequence[Listener] = ()
@@ -201,10 +207,13 @@ class RunRequest(Struct, frozen=True, kw_only=True):
         reports: Collection[str] | None = None,
         read_base: BaseReader | None = None,
     ) -> RunRequest:
+        matrix = how.get("matrix") or {}
+        refuse_secret_names(matrix)
         return cls(
             selection=selection,
-            options=how.get("options") or {},
+            options={**(how.get("options") or {}), **matrix_options(matrix)},
             secrets=tuple(how.get("secrets", ())),
+            matrix=matrix,
             reports=tuple(names_of("reports", reports) or ()),
             listeners=how.get("listeners", ()),
             stop=how.get("stop"),
@@ -216,6 +225,32 @@ class RunRequest(Struct, frozen=True, kw_only=True):
             listener(Notice(message))
 
 
+def is_variable(name: str) -> bool:
+    """Whether a key of a matrix is an environment variable: it is written in capitals. Others are options."""
+    return bool(VARIABLE.fullmatch(name))
+
+
+def matrix_options(matrix: Mapping[str, str]) -> dict[str, object]:
+    """The options of the target that a column sets; a value that is JSON is read as such."""
+    return {name: _read_value(value) for name, value in matrix.items() if not is_variable(name)}
+
+
+def _read_value(value: str) -> object:
+    try:
+        return loads(value)
+    except ValueError:
+        return value
+
+
+def refuse_secret_names(matrix: Mapping[str, str]) -> None:
+    """Raise UsageError for a variable that is likely a secret: journals and pages show the values of a matrix."""
+    for name in matrix:
+        if SECRET_NAME.search(name):
+            fix = "Make a target for each in karat.toml, with `env`, and name them: -t A -t B."
+            message = f"{name!r} looks like a secret, and pages show the values of a matrix."
+            raise UsageError(message, fix=fix, slug="bad-option")
+
+
 def with_guard(agent: TargetRecipe | ResolvedTarget, policy: Path) -> TargetRecipe | ResolvedTarget:
     """The agent with its calls held to these rules before they are made."""
     if isinstance(agent, TargetRecipe):
@@ -224,9 +259,15 @@ def with_guard(agent: TargetRecipe | ResolvedTarget, policy: Path) -> TargetReci
 
 
 def find_target(
-    target: AnyTarget | None, config: Config, options: Mapping[str, object], folder: Path
+    target: AnyTarget | None,
+    config: Config,
+    options: Mapping[str, object],
+    folder: Path,
+    matrix: Mapping[str, str] | None = None,
 ) -> TargetRecipe | ResolvedTarget:
-    """What a caller means by a target, with these options in place of its own; an object needs no building."""
+    """What a caller means by a target, with these options, and the environment of a column of a matrix, in place of its
+    own; an object needs no building.
+    """
     if target is None or target == "":
         target = config.target
     if target is None:
@@ -237,8 +278,13 @@ def find_target(
         raise UsageError(f"the target {name!r} is not UTF-8.", fix="Rename it.", slug="bad-target")
     if isinstance(target, str):
         target = resolve(target, config, folder)
+    env = {key: value for key, value in (matrix or {}).items() if is_variable(key)}
     if isinstance(target, TargetConfig):
-        return TargetRecipe(structs.replace(target, options={**target.options, **options}), name)
+        both = {"options": {**target.options, **options}, "env": {**target.env, **env}}
+        return TargetRecipe(structs.replace(target, **both), name)
+    if env:
+        message = "a target that is an object has no environment of its own."
+        raise UsageError(message, fix=BY_NAME, slug="bad-option")
     if options:
         raise UsageError("a target that is an object takes no options.", fix=BY_NAME, slug="bad-option")
     if callable(target):

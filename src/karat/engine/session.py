@@ -24,7 +24,7 @@ from karat.errors import KaratError, UsageError
 from karat.journal.reader import Journal
 from karat.journal.rescore import CarryOver, list_some
 from karat.journal.writer import begin
-from karat.model.run import Header, Revision, Summary, target_identity
+from karat.model.run import MATRIX, Header, Revision, Summary, target_identity
 from karat.model.sequential import min_runs_to_prove
 from karat.model.suite import Suite
 from karat.model.trace import REMOVED
@@ -231,6 +231,7 @@ def run_header(
             "shuffle": options.shuffle,
             **({"baseline": text(options.baseline)} if options.baseline is not None else {}),
             **({"guard": text(options.guard)} if options.guard is not None else {}),
+            **({MATRIX: dict(request.matrix)} if request.matrix else {}),
             **tape_in_header(agent),
             **request.header,
         },
@@ -244,6 +245,7 @@ def run_header(
         suite_revision=find_revision(file) if file.is_file() else None,
         target_version=text(agent.config.version or version_of(agent.target))[:LONGEST_VERSION],
         deterministic=agent.config.deterministic,
+        suite_name=text(suite.name)[:LONGEST_VERSION] or UNSET,
         draft=suite.draft or UNSET,
     )
 
@@ -322,10 +324,14 @@ async def resume_suite(
     if hidden:
         fix = f"Give {' '.join(f'-o {name}=...' for name in hidden)}."
         raise UsageError("some options of the target are secret, so they are not in the journal.", where=path, fix=fix)
+    matrix = request.matrix or recorded.get(MATRIX, {})
+    if REMOVED in str(matrix):
+        message = "a value of the matrix is secret, so it is not in the journal."
+        raise UsageError(message, where=path, fix="Run this column again, with --matrix as before.")
     if target is None and REMOVED in header.target:
         fix = "Give it with --target, as for the run."
         raise UsageError("the target contains a secret, which is not in the journal.", where=path, fix=fix)
-    request = structs.replace(request, selection=selection, options=options)
+    request = structs.replace(request, selection=selection, options=options, matrix=matrix)
     tape = how.tape or recorded.get("tape", {}).get("mode")
     again = {"timeout": how.timeout or recorded.get("timeout"), "guard": how.guard or recorded.get("guard")}
     how = structs.replace(how, tape=tape, **again, **_repeats(how, header))

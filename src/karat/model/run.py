@@ -18,6 +18,8 @@ from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, Verdict
 
 FORMAT = 1
+MATRIX = "matrix"
+"""The entry of the header of a run that is a column of a matrix: what was set for it."""
 RECORDED_CHECK = "check"
 """The entry of the header of a journal of recorded conversations: where they are from."""
 
@@ -59,6 +61,8 @@ class Header(Struct, frozen=True, kw_only=True, tag="header", tag_field="kind"):
     """Of the `repeat` runs of a case, how many it has only if it fell from a baseline in those before."""
     deterministic: bool = False
     """Whether the target says that it answers the same each time, so that one run shows what a case comes to."""
+    suite_name: str | UnsetType = UNSET
+    """What the suite calls itself, where it does."""
     draft: bool | UnsetType = UNSET
     """Whether the suite was a draft, which no person had approved."""
     at_most: bool | UnsetType = UNSET

@@ -172,8 +172,16 @@ def _text_lines(text: str, full: bool) -> list[str]:
 
 def call_line(call: ToolCall, *, full: bool = False) -> str:
     """`refund(order="A-17") → failed: no such order`, inert."""
-    request = terminal(f"{call.name}({_arguments(call.arguments)})", UNBOUNDED if full else LINE)
-    return f"{request} → {_outcome(call, UNBOUNDED if full else RESULT)}"
+    return f"{_request(call, UNBOUNDED if full else LINE)} → {_outcome(call, UNBOUNDED if full else RESULT)}"
+
+
+def short_call_line(call: ToolCall, limit: int) -> str:
+    """`refund(order="A-17") → failure`, inert: what was asked, and how it came out, without what came back."""
+    return f"{_request(call, limit)} → {call.outcome if call.called else 'never run'}"
+
+
+def _request(call: ToolCall, limit: int) -> str:
+    return terminal(f"{call.name}({_arguments(call.arguments)})", limit)
 
 
 def _arguments(arguments: object) -> str:

@@ -27,7 +27,7 @@ from karat.reports.escaping import clip
 from karat.reports.html import run_view
 from karat.reports.html.calls import duration
 from karat.reports.html.case_view import CaseSetting, CaseView, FileView, case_view
-from karat.reports.html.markup import difference
+from karat.reports.html.markup import side_by_side
 from karat.reports.html.pages import find_own_file
 from karat.reports.html.run_view import (
     RowView,
@@ -135,8 +135,8 @@ class PairView(NamedTuple):
     case: CaseChange
     base_link: str
     new_link: str
-    answer: str
-    calls: str
+    answers: tuple[str, str]
+    calls: tuple[str, str]
     took: str
 
 
@@ -185,8 +185,8 @@ def _pair_view(case: CaseChange, base: FoundRecord, new: FoundRecord) -> PairVie
         case=case,
         base_link=base_link,
         new_link=new_link,
-        answer=difference(_answer(old), _answer(now)),
-        calls=difference(_calls(old), _calls(now)),
+        answers=side_by_side(_answer(old), _answer(now)),
+        calls=side_by_side(_calls(old), _calls(now)),
         took=f"{_format_duration(old)} → {_format_duration(now)}",
     )
 

@@ -66,7 +66,7 @@ def test_verdicts(
 
 def test_what_would_decide_names_repeats_and_cases(runs: Callable[..., Comparison]) -> None:
     (gate_verdict,) = runs(many(60), {**many(60), "case-4": "f"}, max_new_failures=0).gates
-    assert gate_verdict.says == "0 of 60 cases broke, 1 fell in too few runs to tell"
+    assert gate_verdict.says == "1 of 60 cases passed before and fails now: it may be chance"
     assert gate_verdict.decides == (
         "run them again: karat run --baseline BASE --confirm 5, and 5 runs as the base (@last-5): case-4"
     )
@@ -127,9 +127,9 @@ def test_gates_of_the_configuration_and_of_a_category(
     paths = [str(journal(tmp_path, "a", base)), str(journal(tmp_path, "b", new))]
     ran = karat_line("compare", *paths)
     assert ran.code == 1
-    assert "gate UNDECIDED: max_new_failures = 0: 0 of 120 cases broke, 2 fell in too few runs to tell" in ran.out
+    assert "gate UNDECIDED: max_new_failures = 0: 2 of 120 cases passed before and fail now: chance is" in ran.out
     assert "gate met: non_inferior = 0.2" in ran.out
-    assert "gate met: max_new_failures = 3 (category y): 0 of 60 cases broke, 2 fell" in ran.out
+    assert "gate met: max_new_failures = 3 (category y): 2 of 60 cases passed before and fail now" in ran.out
     assert (
         "note: 3 gates of one command: each is called broken only at 98.33 %, so that all of them together" in ran.out
     )

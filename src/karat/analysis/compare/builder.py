@@ -38,6 +38,7 @@ from karat.analysis.compare.stats import (
 from karat.errors import UsageError
 from karat.journal.views import RecordExcerpt
 from karat.model.verdict import Status
+from karat.reports.case_details import short_call_line
 from karat.scoring.intervals import Cluster, group_clusters, pass_rate, t_quantile
 from karat.text.wording import pluralize, shorten
 
@@ -49,7 +50,7 @@ IN_FULL = 200
 SCOPES = 100
 FEW = 6
 """Fewer clusters than this never prove a difference, whatever became of their cases."""
-ANSWER, CALLS, CALL, FOUND = 400, 12, 80, 160
+ANSWER, CALLS, CALL, FOUND = 400, 12, 120, 160
 _STEADY: Final = Change.STEADY  # looked up once: members of an enum are slow to reach
 
 
@@ -331,7 +332,7 @@ class ComparisonBuilder:
         before = self._sources[0].find_record(base, passed=not better)
         after = self._sources[1].find_record(new, passed=better)
         failing = before if better else after
-        return tuple(_with_found(flip, failing) for flip in flips), [_excerpt_of(before), _excerpt_of(after)]
+        return tuple(_with_found(flip, failing) for flip in flips), [excerpt_of(before), excerpt_of(after)]
 
     def comparison(self, notes: Sequence[str] = ()) -> Comparison:
         sides = zip(self._sources, self._totals, strict=True)
@@ -402,9 +403,10 @@ def _with_found(flip: Flip, record: RecordExcerpt | None) -> Flip:
     return flip
 
 
-def _excerpt_of(record: RecordExcerpt | None) -> RunExcerpt | None:
+def excerpt_of(record: RecordExcerpt | None) -> RunExcerpt | None:
     if record is None:
         return None
-    calls = [shorten(str(call), CALL) for call in record.trace.tool_calls]
+    calls = record.trace.tool_calls
+    lines = [short_call_line(call, CALL) for call in calls[:CALLS]]
     more = [f"and {len(calls) - CALLS} more"] if len(calls) > CALLS else []
-    return RunExcerpt(shorten(record.trace.final_message, ANSWER), tuple(calls[:CALLS] + more))
+    return RunExcerpt(shorten(record.trace.final_message, ANSWER), tuple(lines + more))

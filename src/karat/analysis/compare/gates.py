@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from msgspec import Struct, field
 
 from karat.analysis.compare.builder import ComparisonBuilder, Scope
-from karat.analysis.compare.model import Bounds, Change, GateVerdict, with_interval
+from karat.analysis.compare.model import Bounds, Change, GateVerdict, describe_falls, with_interval
 from karat.analysis.compare.stats import Pair, Pairs, chance_of_fall, difference, marginals
 from karat.errors import ConfigError
 from karat.plugins.project import Project, join_dotted, line_of, read_table
@@ -308,7 +308,7 @@ def _new_failures(gate: Gate, scope: Scope, confidence: float, added: int) -> Ga
         "broken" if failing > gate.bound else "met" if failing + doubtful <= gate.bound else "undecided"
     )
     flaky = scope.changes[Change.FLAKY]
-    says = f"{broke} of {cases} cases broke" + (f", {doubtful} fell in too few runs to tell" if doubtful else "")
+    says = describe_falls(broke, doubtful, cases)
     says += f", {flaky} flaky, which chance explains" if flaky else ""
     says += f", {pluralize(added, 'new or changed case')} {'fails' if added == 1 else 'fail'}" if added else ""
     return _gate_verdict(gate, decision, says, runs_of_fallen(scope, confidence) if decision == "undecided" else "")

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from karat.errors import ExitCode
-from karat.text.wording import percent
+from karat.text.wording import percent, pluralize
 
 
 class Change(StrEnum):
@@ -45,6 +45,23 @@ class Bounds(Struct, frozen=True):
 
 def with_interval(bounds: Bounds) -> str:
     return f"{percent(bounds.value)} ({percent(bounds.low)} to {percent(bounds.high)})"
+
+
+def describe_falls(broke: int, fell: int, cases: int) -> str:
+    """How many cases that passed before fail now, and for how many of them chance is excluded."""
+    both = broke + fell
+    if not both:
+        return f"none of {pluralize(cases, 'case')} that passed before fails now"
+    fails = f"{both} of {pluralize(cases, 'case')} passed before and {'fails' if both == 1 else 'fail'} now"
+    if broke and fell:
+        return f"{fails}: chance is excluded for {broke}, not for {fell}"
+    if broke:
+        return f"{fails}: chance is excluded{' for all' if broke > 1 else ''}"
+    return (
+        f"{fails}: chance is excluded for none of them alone, which has too few runs"
+        if fell > 1
+        else f"{fails}: it may be chance"
+    )
 
 
 class RunSide(Struct, frozen=True, omit_defaults=True, kw_only=True):

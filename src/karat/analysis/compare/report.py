@@ -19,16 +19,17 @@ from karat.analysis.compare.model import (
     RunExcerpt,
     RunSide,
     ScopeComparison,
+    describe_falls,
     with_interval,
 )
 from karat.reports.escaping import markdown_cell, terminal
-from karat.reports.html.markup import difference
+from karat.reports.html.markup import side_by_side
 from karat.text.wording import count, describe_move, dollars, pluralize, points
 
 VERDICTS: Final = {"met": "met", "broken": "BROKEN", "undecided": "UNDECIDED"}
 SECTIONS: Final = (
     (Change.BROKE, "Broke"),
-    (Change.FELL, "Fell: passed before and failed in every run now, but there are too few runs to say that they broke"),
+    (Change.FELL, "Fell: passed before and fail now, in too few runs to exclude chance"),
     (Change.FIXED, "Fixed"),
     (Change.FLAKY, "Flaky: passed in some runs and not in others; the difference may be chance"),
     (Change.RED, "Stayed red"),
@@ -108,14 +109,16 @@ def view_comparison(comparison: Comparison) -> ComparisonView:
 
 
 def headline(comparison: Comparison) -> str:
-    """`3 of 120 cases broke, 9 were fixed; the pass rate rose by 5 points (true change: +1 to +9); sure at 95 %`."""
-    broke, fell, fixed = (comparison.count(change) for change in (Change.BROKE, Change.FELL, Change.FIXED))
-    too_few = f", {fell} fell in too few runs to tell" if fell else ""
-    were = "was" if fixed == 1 else "were"
-    changed = f"{broke} of {pluralize(comparison.compared, 'case')} broke{too_few}, {fixed} {were} fixed"
+    """`11 of 120 cases passed before and fail now: chance is excluded for 3, not for 8; 9 were fixed; ...`."""
+    fixed = comparison.count(Change.FIXED)
     level = f"significant at {comparison.overall.confidence * 100:g} %"
     certainty = level if comparison.overall.sure else f"not {level}, it may be chance"
-    return f"{changed}; {_describe_change(comparison.overall)}; {certainty}"
+    falls = describe_falls(comparison.count(Change.BROKE), comparison.count(Change.FELL), comparison.compared)
+    return f"{falls}; {fixed} {_were(fixed)} fixed; {_describe_change(comparison.overall)}; {certainty}"
+
+
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"
 
 
 def _describe_change(scope: ScopeComparison) -> str:
@@ -160,12 +163,12 @@ def _describe_measure(measure: Measure) -> str:
     """`time per case: 1.2 s before, 1.5 s now, 1.25 times (1.10 to 1.42), over 120 cases`."""
     ratio = measure.ratio
     times = f", {ratio.value:.2f} times ({ratio.low:.2f} to {ratio.high:.2f})" if ratio else ""
-    before, now = (_quantity(measure.name, value) for value in (measure.base, measure.new))
+    before, now = (quantity(measure.name, value) for value in (measure.base, measure.new))
     name = "time" if measure.name == "seconds" else measure.name
     return f"{name} per case: {before} before, {now} now{times}, over {pluralize(measure.cases, 'case')}"
 
 
-def _quantity(name: str, value: float) -> str:
+def quantity(name: str, value: float) -> str:
     """A mean in the unit that people read it in."""
     if name == "cost":
         return dollars(value)
@@ -278,7 +281,10 @@ def comparison_html(comparison: Comparison) -> str:
 def comparison_page(*comparisons: Comparison) -> bytes:
     """The fragment as a page that needs nothing else; the fragments of several under the names of their suites."""
     summary = summarize(comparisons) if len(comparisons) > 1 else ""
-    return f"{_render('page', comparisons, summary)}\n".encode()
+    from karat.reports.html.pages import assets, page_policy  # late, as below
+
+    style = " ".join(assets().style.split("\n"))
+    return f"{_render('page', comparisons, summary, style, page_policy(style))}\n".encode()
 
 
 def _render(macro: str, *arguments: object) -> str:
@@ -286,7 +292,7 @@ def _render(macro: str, *arguments: object) -> str:
     from karat.reports.html.pages import environment  # late: templates take time to load, and a terminal needs none
 
     templates = environment()
-    functions = (_html_text, _html_diff, view_comparison, heading, describe_flip)
+    functions = (_html_text, _html_sides, view_comparison, heading, describe_flip)
     templates.filters |= {function.__name__.lstrip("_"): function for function in functions}
     rendered = getattr(templates.get_template("comparison.html").module, macro)(*arguments)
     return "".join(rendered.split("\n"))
@@ -296,10 +302,15 @@ def _html_text(value: str) -> str:
     return escape(terminal(value, HTML_LINE))
 
 
-def _html_diff(case: CaseChange) -> list[str]:
-    """What was said and called in both runs, word by word."""
+def _html_sides(case: CaseChange) -> list[tuple[str, str]]:
+    """What was said and called in both runs; where they are alike enough, with what the other lacks marked."""
     base, new = (excerpt or RunExcerpt() for excerpt in (case.base_excerpt, case.new_excerpt))
-    pairs = [(side.answer, ", ".join(side.calls) or "called nothing") for side in (base, new)]
-    return [
-        difference(terminal(before, HTML_LINE), terminal(now, HTML_LINE)) for before, now in zip(*pairs, strict=True)
-    ]
+    answers = _mark_sides(terminal(base.answer, HTML_LINE), terminal(new.answer, HTML_LINE))
+    calls = _mark_sides(*("\n".join(terminal(call, HTML_LINE) for call in side.calls) for side in (base, new)))
+    return list(zip(answers, calls, strict=True))
+
+
+def _mark_sides(before: str, now: str) -> tuple[str, str]:
+    """In one line each, as the whole page is."""
+    marked = side_by_side(before, now)
+    return marked[0].replace("\n", "<br>"), marked[1].replace("\n", "<br>")

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from karat.analysis.compare.model import RunSide
-from karat.model.run import Header, target_identity
+from karat.model.run import MATRIX, Header, target_identity
 from karat.text.wording import shorten
 
 ABSENT = "not set"
@@ -21,7 +21,11 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 def settings(header: Header) -> dict[str, str]:
     """The settings of the target that may change answers or verdicts, by name; secrets are digests already."""
-    return dict(_flat("", target_identity(header.options.get("target", {})))) | tape(header)
+    of_target = dict(_flat("", target_identity(header.options.get("target", {}))))
+    by_name = {
+        f"env.{key}": value for key, value in header.options.get(MATRIX, {}).items() if f"env.{key}" in of_target
+    }
+    return of_target | by_name | tape(header)
 
 
 def tape(header: Header) -> dict[str, str]:

@@ -210,8 +210,14 @@ class _MarkdownReader:
 
 def has_useful_difference(old: str, new: str) -> bool:
     """Whether a difference of the two says more than both: neither is but a part of the other."""
-    if old.casefold() in new.casefold() or new.casefold() in old.casefold():
-        return False
+    return not _is_part(old, new) and _is_alike(old, new)
+
+
+def _is_part(old: str, new: str) -> bool:
+    return old.casefold() in new.casefold() or new.casefold() in old.casefold()
+
+
+def _is_alike(old: str, new: str) -> bool:
     a, b = ([word for word, _ in _word.findall(text)] for text in (old, new))
     if not a or not b or max(len(a), len(b)) > MOST_WORDS:
         return False
@@ -230,6 +236,28 @@ def difference(old: str, new: str) -> str:
         changed = [f"<{tag}>{escape_text(_join(words).rstrip())}</{tag}>" for tag, words in parts.items() if words]
         pieces.append(" ".join(changed) + (added or removed)[-1][1])
     return "".join(pieces)
+
+
+def side_by_side(old: str, new: str) -> tuple[str, str]:
+    """Both texts as HTML: in the first, `del` is what the second lacks, in the second `ins` what the first lacks.
+
+    Nothing is marked where hardly anything is alike.
+    """
+    if not (_is_part(old, new) or _is_alike(old, new)):
+        return escape_text(old), escape_text(new)
+    before, after = [], []
+    for removed, added, is_same in _changes(_word.findall(old)[:MOST_WORDS], _word.findall(new)[:MOST_WORDS]):
+        if is_same:
+            before.append(escape_text(_join(added)))
+            after.append(before[-1])
+            continue
+        before += [_mark("del", removed)] if removed else []
+        after += [_mark("ins", added)] if added else []
+    return "".join(before), "".join(after)
+
+
+def _mark(tag: str, words: list[Word]) -> str:
+    return f"<{tag}>{escape_text(_join(words).rstrip())}</{tag}>{words[-1][1]}"
 
 
 def _changes(a: list[Word], b: list[Word]) -> Iterator[tuple[list[Word], list[Word], bool]]:

@@ -113,6 +113,11 @@ def report_policy() -> str:
     return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
 
 
+def page_policy(style: str) -> str:
+    """What a page without any script may do."""
+    return f"default-src 'none'; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+
+
 def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 

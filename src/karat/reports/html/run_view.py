@@ -142,7 +142,9 @@ def commit(header: Header) -> str:
 
 
 def suite_name(header: Header) -> str:
-    """The last part of a suite's path."""
+    """What a suite calls itself, or the last part of its path."""
+    if header.suite_name:
+        return header.suite_name
     return header.suite.replace("\\", "/").rstrip("/").rpartition("/")[2] or header.suite
 
 

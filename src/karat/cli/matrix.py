@@ -1,0 +1,37 @@
+"""`karat matrix`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from karat.cli.options import PATH
+
+FORMATS = ("terminal", "json", "markdown", "html")
+
+
+@click.command(
+    short_help="Show several runs side by side: cases as rows, runs as columns, answers and calls in the cells."
+)
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="terminal", help="What is printed.")
+@click.option("--output", type=PATH, metavar="FILE", help="Write the --format to a file, and text to the terminal.")
+@click.option("--results-dir", type=PATH, metavar="D", help="Folder to look for @last, commits and tags in.")
+def command(runs: tuple[str, ...], form: str, output: Path | None, results_dir: Path | None) -> int:
+    """Show recorded runs of one suite side by side, such as those of several models.
+
+    RUN is a journal, a folder of them, @last, or a commit or tag that was run. A run that is not whole is shown and not
+    compared. `karat run SUITE -t A -t B` and `karat run SUITE --matrix MODEL=small,large` run the columns one after the
+    other and write the page at the end.
+
+    \b
+    Examples:
+      karat matrix small.jsonl large.jsonl
+      karat matrix small.jsonl large.jsonl --format html --output models.html
+    """
+    from karat import api
+    from karat.analysis.matrix.terminal import show_matrix
+
+    show_matrix(api.matrix(runs, results_dir=results_dir), form, output)
+    return 0
