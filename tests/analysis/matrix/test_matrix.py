@@ -182,7 +182,7 @@ def test_a_column_is_resumed_with_what_was_set_for_it(karat_run: Karat) -> None:
     (path,) = Path("karat-results").glob("*.jsonl")
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:2]))
     assert karat_run("resume", str(path)).code == 1
-    resumed = max(Path("karat-results").glob("*.jsonl"))
+    resumed = max(Path("karat-results").glob("*.jsonl"), key=lambda file: file.stat().st_mtime_ns)
     answers = [json.loads(line)["trace"]["final_message"] for line in resumed.read_text().splitlines()[1:-1]]
     assert answers == ["small says yes", "I cannot.", "small says yes"]
 
