@@ -39,6 +39,8 @@ class Failure(NamedTuple):
     group: str
     kind: str
     expected: str = ""
+    found: str = ""
+    """What it found as it is, where `kind` leaves out what differs."""
 
 
 class _ErrorRecord(Protocol):
@@ -70,17 +72,20 @@ def list_failures(record: Breakable) -> list[Failure]:
 def _failures(record: Breakable) -> Iterator[Failure]:
     error = record.trace.error
     if error is not None:
-        yield Failure(OF_RUN, f"{error.kind} error", error.kind, Status.ERROR, "", shape(error.message))
+        kind, example = _kind_and_example(error.message)
+        yield Failure(OF_RUN, f"{error.kind} error", error.kind, Status.ERROR, "", kind, found=example)
     for number, result in enumerate(record.verdict.checks):
         if result.status not in (*ACCEPTED, Status.UNJUDGED):
+            kind, example = _kind_and_example(_without_answer(result, record))
             yield Failure(
                 number,
                 label(record, number),
                 result.name,
                 result.status,
                 result.group,
-                _kind(result, record),
+                kind,
                 shorten(result.expected, EXPECTED),
+                example,
             )
 
 
@@ -93,17 +98,23 @@ def label(record: Breakable, number: int) -> str:
     return name
 
 
-def _kind(result: CheckResult, record: Breakable) -> str:
+def _without_answer(result: CheckResult, record: Breakable) -> str:
     """What was found; where that is the agent's own words, no two cases are alike, and only their place counts."""
     if result.rule_id:
-        return shape(result.found.removeprefix(where[0] if (where := _rule_event.match(result.found)) else ""))
+        return result.found.removeprefix(where[0] if (where := _rule_event.match(result.found)) else "")
     if result.at is not None and result.at.start is not None:
         return f"{IN_PLACE}{result.at.channel.replace('_', ' ')}"
     answer = " ".join(record.trace.final_message[: 4 * _OPENING].split())[:_OPENING]
     if result.found == answer != "":
         return NOT_SAID
     before, quoted, _ = result.found.partition(answer) if len(answer) == _OPENING else (result.found, "", "")
-    return shape(before.rstrip(" :,'\"")) or NOT_SAID if quoted else shape(result.found)
+    return before.rstrip(" :,'\"") or NOT_SAID if quoted else result.found
+
+
+def _kind_and_example(found: str) -> tuple[str, str]:
+    """What is the same in all such cases; and this one, where that has gaps."""
+    kind, example = shape(found), shorten(" ".join(found[:_SEEN].split()), EXPECTED)
+    return kind, "" if kind == example else example
 
 
 def shape(text: str) -> str:

@@ -126,12 +126,16 @@ class FailureGroup(Struct, frozen=True):
     cases: int
     first: tuple[tuple[str, int, int, int], ...]
     """Id, index, repeat and number of the check, of a few of them."""
-    expected: str = ""
-    """What the first of them expected, and how many other things the rest did."""
+    expected: tuple[str, ...] = ()
+    """What they expected, and how many other things than these."""
     others: int = 0
+    found: str = ""
+    """What one of them found, where `kind` leaves out what differs."""
 
 
 NO_CHECK: Final = -1
+NAMED: Final = 3
+"""Expectations that a group names."""
 
 
 class RuleCase(Struct, frozen=True):
@@ -285,16 +289,23 @@ class Index:
             " GROUP BY name, status, kind ORDER BY cases DESC, min(idx), min(number) LIMIT ?2"
         )
         few = (
-            "SELECT r.id, b.idx, b.repeat, b.number, b.expected FROM broken b JOIN records r USING (run, idx, repeat)"
+            "SELECT r.id, b.idx, b.repeat, b.number, b.found FROM broken b JOIN records r USING (run, idx, repeat)"
             " WHERE b.run = ? AND b.name = ? AND b.status = ? AND b.kind = ? AND r.ended NOT IN ('XFAIL', 'SKIP')"
             " GROUP BY b.idx ORDER BY b.idx LIMIT ?"
+        )
+        wanted = (
+            "SELECT expected FROM broken WHERE run = ?1 AND name = ?2 AND status = ?3 AND kind = ?4"
+            " AND idx NOT IN (SELECT idx FROM records WHERE run = ?1 AND ended IN ('XFAIL', 'SKIP'))"
+            " GROUP BY expected ORDER BY count(DISTINCT idx) DESC, min(idx), min(number) LIMIT ?5"
         )
         groups = []
         with self._lock:
             for name, status, kind, cases, expectations in self._select(query, run, most):
                 rows = self._select(few, run, name, status, kind, examples)
                 first = tuple((case, index, repeat, number) for case, index, repeat, number, _ in rows)
-                groups.append(FailureGroup(name, status, kind, cases, first, rows[0][-1], expectations - 1))
+                expected = tuple(text for (text,) in self._select(wanted, run, name, status, kind, NAMED))
+                others = expectations - len(expected)
+                groups.append(FailureGroup(name, status, kind, cases, first, expected, others, rows[0][-1]))
         return groups
 
     def rule_cases(self, run: str) -> Iterator[RuleCase]:

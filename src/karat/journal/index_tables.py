@@ -26,7 +26,7 @@ from karat.model.verdict import CaseStatus, Shortfall, Status, Verdict
 from karat.scoring.tally import Contribution, Tally, case_status
 from karat.text.wording import pluralize
 
-VERSION: Final = 7
+VERSION: Final = 8
 SEPARATOR: Final = "\x1f"
 """Separates tags, so that only a whole tag is found."""
 BATCH: Final = 500
@@ -46,14 +46,14 @@ CREATE TABLE records (
 ) WITHOUT ROWID;
 CREATE TABLE broken (
   run TEXT, idx INTEGER, repeat INTEGER, number INTEGER, label TEXT, name TEXT, status TEXT, part TEXT, kind TEXT,
-  expected TEXT, PRIMARY KEY (run, idx, repeat, number)
+  expected TEXT, found TEXT, PRIMARY KEY (run, idx, repeat, number)
 ) WITHOUT ROWID;
 CREATE TABLE kept (
   run TEXT, name TEXT, inode INTEGER, mtime INTEGER, size INTEGER, data BLOB, PRIMARY KEY (run, name)
 );
 """
 _ADD_RECORD: Final = f"INSERT OR REPLACE INTO records VALUES ({', '.join('?' * 20)})"
-_ADD_FAILURE: Final = f"INSERT OR REPLACE INTO broken VALUES ({', '.join('?' * 10)})"
+_ADD_FAILURE: Final = f"INSERT OR REPLACE INTO broken VALUES ({', '.join('?' * 11)})"
 
 _encode = msgspec.json.encode
 _PASS: Final = CaseStatus.PASS  # looked up once: members of an enum are slow to reach

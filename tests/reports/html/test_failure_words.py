@@ -19,8 +19,8 @@ FAILURES: list[tuple[dict[str, object], str, tuple[str, str]]] = [
     ({"must_say_any": ["refund", "credit"]}, "Nothing was done.", ("Did not say 'refund' or 'credit'", "")),
     ({"must_not_say": ["as an AI"]}, "As an AI I cannot.", ("Said 'as an AI'", "")),
     ({"must_match_regex": ["[0-9]+"]}, "Nothing was done.", ("The answer has no match of /[0-9]+/", "")),
-    ({"min_words": 20}, "Nothing was done.", ("Fewer than 20 words", "found # words")),
-    ({"max_words": 2}, "Nothing was done.", ("More than 2 words", "found # words")),
+    ({"min_words": 20}, "Nothing was done.", ("Fewer than 20 words", "found 3 words")),
+    ({"max_words": 2}, "Nothing was done.", ("More than 2 words", "found 3 words")),
     ({"tool_calls_any": ["pay"]}, "Nothing was done.", ("Did not call 'pay'", "found no tool call")),
     ({"answer_equals": "Yes."}, "Nothing was done.", ("The answer is not 'Yes.'", "")),
 ]  # fmt: skip
@@ -43,16 +43,19 @@ def records_of(cases: list[dict[str, object]], answers: list[object], folder: Pa
 
 def test_other_statuses_and_unknown_checks_have_words_too() -> None:
     said = failure_words(
-        FailureGroup("no_such_check", Status.FAILED, "in final message", 1, (), "politeness", 0), CATALOG
+        FailureGroup("no_such_check", Status.FAILED, "in final message", 1, (), ("politeness",), 0), CATALOG
     )
     assert said == ("Expected politeness", "")
     said = failure_words(
-        FailureGroup("no_such_check", Status.UNKNOWN, "the page moved on", 1, (), "politeness", 0), CATALOG
+        FailureGroup("no_such_check", Status.UNKNOWN, "the page moved on", 1, (), ("politeness",), 0), CATALOG
     )
     assert said == ("Not known: politeness", "the page moved on")
-    said = failure_words(FailureGroup("no_such_check", Status.FAILED, "found rude", 1, (), "politeness", 3), CATALOG)
-    assert said == ("Expected politeness or the like", "4 different expectations; found found rude")
-    assert failure_words(FailureGroup("agent", Status.ERROR, "model is down", 1, (), "", 0), CATALOG) == (
+    said = failure_words(
+        FailureGroup("no_such_check", Status.FAILED, "found rude", 4, (), ("politeness", "tact"), 3, "rude to 4"),
+        CATALOG,
+    )
+    assert said == ("Expected politeness; Expected tact; and 3 more", "found such as rude to 4")
+    assert failure_words(FailureGroup("agent", Status.ERROR, "model is down", 1, (), ("",), 0), CATALOG) == (
         "Agent error",
         "model is down",
     )
@@ -78,3 +81,15 @@ def test_known_failures_and_skipped_cases_are_not_what_broke(tmp_path: Path) -> 
         tally.add([record], record.status)
     assert tally.groups() == []
     assert tally.choices().statuses == {CaseStatus.SKIP: 1, CaseStatus.XFAIL: 1}
+
+
+def test_a_group_of_several_expectations_names_them_and_claims_no_more(tmp_path: Path) -> None:
+    forbidden = ["as an AI", "password", "secret", "PIN", "password"]
+    cases: list[dict[str, object]] = [
+        {"id": str(n), "prompt": str(n), "expected": {"must_not_say": [text]}} for n, text in enumerate(forbidden)
+    ]
+    tally = RunTally()
+    for record in records_of(cases, [f"It is {text}." for text in forbidden], tmp_path):
+        tally.add([record], record.status)
+    (group,) = tally.groups()
+    assert failure_words(group, CATALOG) == ("Said 'password'; Said 'as an AI'; Said 'secret'; and 1 more", "")

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from karat.checks.catalog import CheckCatalog
 from karat.journal.failures import IN_PLACE, NOT_SAID, OF_RUN, Failure, list_failures
-from karat.journal.index import Choices, FailureGroup, IndexedRun
+from karat.journal.index import NAMED, Choices, FailureGroup, IndexedRun
 from karat.journal.views import RunView
 from karat.model.cost import TokenPrices
 from karat.model.run import CaseRecord, Header, Summary
@@ -79,19 +79,19 @@ class RunHead(NamedTuple):
 
 def failure_words(group: FailureGroup, catalog: CheckCatalog) -> tuple[str, str]:
     """What went wrong in a group of failures, and what was found: `Did not ask for 'order number'`, ``."""
-    check, expected, kind = catalog.find(group.name), group.expected, group.kind
-    if not expected:
-        return capitalize(f"{group.name} error"), kind
+    check, kind = catalog.find(group.name), group.kind
+    example = f"such as {group.found}" if group.found and group.cases > 1 else group.found
+    observed = example or kind
+    if not any(group.expected):
+        return capitalize(f"{group.name} error"), observed
     if group.status == Status.FAILED:
-        words = check.describe_failure(expected) if check else f"expected {expected}"
-        observed = "" if kind == NOT_SAID or kind.startswith(IN_PLACE) else f"found {kind}"
+        words = [check.describe_failure(text) if check else f"expected {text}" for text in group.expected]
+        observed = "" if kind == NOT_SAID or kind.startswith(IN_PLACE) else f"found {observed}"
     else:
-        words = f"not known: {expected}" if group.status == Status.UNKNOWN else f"the check broke: {expected}"
-        observed = kind
-    if group.others:
-        words += " or the like"
-        observed = "; ".join(filter(None, (f"{group.others + 1} different expectations", observed)))
-    return capitalize(words), observed
+        doubt = "not known" if group.status == Status.UNKNOWN else "the check broke"
+        words = [f"{doubt}: {text}" for text in group.expected]
+    more = [f"and {group.others} more"] if group.others else []
+    return "; ".join((*map(capitalize, words), *more)), observed
 
 
 def capitalize(text: str) -> str:
@@ -179,7 +179,8 @@ class RunTally:
     def __init__(self) -> None:
         self._examples: dict[Kind, dict[int, tuple[str, int, int, int]]] = {}
         self._sizes: Counter[Kind] = Counter()
-        self._expected: dict[Kind, dict[str, None]] = {}
+        self._expected: dict[Kind, Counter[str]] = {}
+        self._found: dict[Kind, str] = {}
         self._scores: dict[str, list[int]] = {}
         self._statuses: Counter[str] = Counter()
         self._categories: Counter[str] = Counter()
@@ -197,8 +198,8 @@ class RunTally:
             self._sizes.update({_kind(failure) for _, failure in failures})
             for record, failure in failures:
                 self._keep(record, failure)
-            for _, failure in failures:
-                self._expected.setdefault(_kind(failure), {})[failure.expected] = None
+            for kind, expected in {(_kind(failure), failure.expected): None for _, failure in failures}:
+                self._expected.setdefault(kind, Counter())[expected] += 1
         for record in runs:
             for name, score in record.verdict.groups.items():
                 score_sums = self._scores.setdefault(name, [0, 0])
@@ -206,6 +207,7 @@ class RunTally:
                 score_sums[1] += score.judged
 
     def _keep(self, record: CaseRecord, failure: Failure) -> None:
+        self._found.setdefault(_kind(failure), failure.found)
         examples = self._examples.setdefault(_kind(failure), {})
         if len(examples) < EXAMPLES:
             examples.setdefault(record.index, (record.case.id, record.index, record.repeat, failure.number))
@@ -220,8 +222,9 @@ class RunTally:
         return [self._group(kind, count) for kind, count in self._sizes.most_common(MOST_GROUPS)]
 
     def _group(self, kind: Kind, count: int) -> FailureGroup:
-        first, *others = self._expected[kind]
-        return FailureGroup(*kind, count, tuple(self._examples[kind].values()), first, len(others))
+        expected = [text for text, _ in self._expected[kind].most_common(NAMED)]
+        others, found = len(self._expected[kind]) - len(expected), self._found.get(kind, "")
+        return FailureGroup(*kind, count, tuple(self._examples[kind].values()), tuple(expected), others, found)
 
     def choices(self) -> Choices:
         """What the table can be filtered by."""
