@@ -38,7 +38,8 @@ from karat.model.verdict import Verdict
 from karat.plugins.project import find_project as find_project
 from karat.reports.artifacts import BinaryWriter
 from karat.reports.catalog import refuse_one_file as refuse_one_file
-from karat.reports.run_result import Allowances, ResultsPlace, RunResult
+from karat.reports.run_result import Allowances, ResultsPlace
+from karat.reports.run_result import RunResult as RunResult
 from karat.reports.writing import Each
 from karat.scoring import verdicts
 from karat.scoring.intervals import Runs
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from karat.analysis.draft.draft import SuiteDraft as SuiteDraft
     from karat.analysis.draft.rules import RulesDraft as RulesDraft
     from karat.analysis.lint.linter import LintReport
+    from karat.analysis.matrix.columns import PlannedColumn as PlannedColumn
     from karat.analysis.matrix.model import Matrix
     from karat.analysis.recorded_claims import ClaimSentence
     from karat.analysis.stress.session import StressKeywords, StressResult
@@ -301,6 +303,13 @@ def compare_runs(
 
 
 acompare_runs = make_async(compare_runs)
+
+
+def plan_columns(targets: Sequence[str], assignments: Sequence[str], config: Config) -> list[PlannedColumn]:
+    """The runs of a matrix: each target with each combination of values; one run where nothing varies."""
+    from karat.analysis.matrix.columns import plan_columns
+
+    return plan_columns(targets, assignments, config)
 
 
 def matrix(runs: Sequence[AnyJournal], *, results_dir: str | Path | None = None) -> Matrix:

@@ -124,4 +124,5 @@ def test_extra_that_is_missing_is_named(artifacts: dict[str, Path], tmp_path: Pa
         [tmp_path / "env/bin/karat", "mcp"], cwd=tmp_path, env=environ, capture_output=True, text=True, check=False
     )
     assert done.returncode == 4
-    assert done.stderr.endswith("Install the extra: pip install 'karat[mcp]'. [missing-extra]\n")
+    wheel = Path(artifacts["wheel"]).absolute().as_uri()
+    assert done.stderr.endswith(f"Install the extra: pip install 'karat[mcp] @ {wheel}'. [missing-extra]\n")

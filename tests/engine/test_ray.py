@@ -18,6 +18,7 @@ import pytest
 import karat
 from karat.engine.ray import executor
 from karat.errors import ConfigError, UsageError
+from karat.system.installing import install_extra
 
 from .support import (
     HERE,
@@ -216,4 +217,4 @@ def test_without_ray_it_is_said_how_to_get_it(tmp_path: Path) -> None:
     with Started("run", suite, *options, cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}) as run:
         code, _, err = run.ended()
     assert code == 4
-    assert err == "karat: Ray is not installed. pip install 'karat[ray]' [no-ray]\n"
+    assert err == f"karat: Ray is not installed. {install_extra('ray')} [no-ray]\n"

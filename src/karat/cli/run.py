@@ -14,10 +14,8 @@ from karat.errors import ExitCode
 from karat.system.gc_pause import gc_frozen
 
 if TYPE_CHECKING:
-    from karat.analysis.matrix.columns import PlannedColumn
-    from karat.api import Config
+    from karat.api import Config, PlannedColumn, RunResult
     from karat.model.suite import Suite
-    from karat.reports.run_result import RunResult
     from karat.terminal.screen import Verbosity
 
 
@@ -87,13 +85,12 @@ def command(
     most = most_failures(fail_fast, max_failures)
     with gc_frozen():
         from karat import api
-        from karat.analysis.matrix.columns import plan_columns
 
         project = api.find_project()
         loaded = [api.load_file(suite, project) for suite in suites]
         chosen = api.select_each(loaded, api.Selection(cases, categories, tags, keyword))
         config = api.read_config(project)
-        columns = plan_columns(target, matrix, config)
+        columns = api.plan_columns(target, matrix, config)
     if len(chosen) * len(columns) > 1:
         api.refuse_one_file(reports, project)
     how |= {"categories": categories, "tags": tags, "keyword": keyword, "reports": reports}

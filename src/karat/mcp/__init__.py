@@ -8,8 +8,7 @@ from pathlib import Path
 from karat.api import find_config
 from karat.engine.rescoring import configured_redactor
 from karat.errors import UsageError
-
-EXTRA = "Install the extra: pip install 'karat[mcp]'."
+from karat.system.installing import install_extra
 
 
 def serve_project(root: Path, *, allow_run: bool) -> None:
@@ -19,6 +18,10 @@ def serve_project(root: Path, *, allow_run: bool) -> None:
 
         from karat.mcp.serving import build_server, serve
     except ImportError as error:
-        raise UsageError(f"the MCP server needs {error.name}.", fix=EXTRA, slug="missing-extra") from error
+        raise UsageError(
+            f"the MCP server needs {error.name}.",
+            fix=f"Install the extra: {install_extra('mcp')}.",
+            slug="missing-extra",
+        ) from error
     os.chdir(root)
     anyio.run(serve, build_server(root, configured_redactor(find_config()), allow_run=allow_run))

@@ -18,9 +18,9 @@ from karat.rules.cel_tree import CelNode, NodeKind, always_holds, find_paths, re
 from karat.rules.patterns import LOST, MEMBERS, Fit, Occurrence
 from karat.rules.plain_conditions import FLAGS, Undecided, compile_plain
 from karat.rules.values import Steps, ValuePath, format_steps, holds_removed
+from karat.system.installing import install_extra
 from karat.text.wording import did_you_mean
 
-INSTALL: Final = "Install it: pip install 'karat[cel]'."
 LONGEST: Final = 4_000
 NOW: Final = "now"
 ALWAYS: Final = "empty-expectation"
@@ -254,5 +254,5 @@ def _load() -> ModuleType:
         from cel_expr_python import cel  # type: ignore[import-untyped, import-not-found, unused-ignore]
     except ImportError as error:
         message = f"`where` needs the package cel-expr-python, which cannot be imported: {error}."
-        raise UsageError(message, fix=INSTALL, slug="missing-extra") from error
+        raise UsageError(message, fix=f"Install it: {install_extra('cel')}.", slug="missing-extra") from error
     return cel  # type: ignore[no-any-return]

@@ -119,7 +119,7 @@ def span(seconds: float) -> str:
 def _progress(screen: Screen) -> Progress:
     """One line, whatever the terminal's width: what does not fit is cut, because a second line would not be erased."""
     return Progress(
-        BarColumn(bar_width=BAR, table_column=Column(min_width=BAR)),
+        BarColumn(bar_width=BAR, complete_style="blue", finished_style="blue", table_column=Column(min_width=BAR)),
         TimeElapsedColumn(table_column=Column(no_wrap=True, min_width=len("0:00:00"))),
         TextColumn("{task.fields[status]}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
         console=Console(file=screen.out, no_color=not screen.colour, highlight=False, emoji=False, markup=False),

@@ -18,6 +18,7 @@ from karat.errors import KaratError
 from karat.evidence.exports import files
 from karat.evidence.exports.reading import read_conversations
 from karat.evidence.exports.record import RecordedConversation
+from karat.system.installing import install_extra
 
 CHAT = FILES / "openai-chat.jsonl"
 
@@ -71,7 +72,7 @@ def test_a_parquet_file_that_was_cut_off_is_refused(tmp_path: Path) -> None:
 
 def test_the_line_that_installs_pyarrow_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert "pip install 'karat[parquet]' [no-parquet]" in refusal(FILES / "phoenix.parquet")
+    assert f"{install_extra('parquet')} [no-parquet]" in refusal(FILES / "phoenix.parquet")
 
 
 def test_a_line_that_is_too_long_is_refused_without_reading_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from karat.errors import ConfigError
 from karat.plugins.project import find_project
+from karat.system.installing import install_extra
 from karat.targets.browser import environment
 from karat.targets.browser.environment import BrowserEnvironment
 from karat.targets.browser.options import BrowserOptions
@@ -121,7 +122,7 @@ async def test_without_playwright_it_is_told_how_to_get_it(monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "playwright.async_api", None)
     with pytest.raises(ConfigError) as caught:
         await target().open()
-    assert str(caught.value) == "playwright is not installed. pip install 'karat[browser]' [no-playwright]"
+    assert str(caught.value) == f"playwright is not installed. {install_extra('browser')} [no-playwright]"
 
 
 async def test_an_app_that_was_started_again_meanwhile_is_told() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from karat.errors import ConfigError
+from karat.system.installing import install_extra
 from karat.targets.base import TargetError
 from targets.conftest import ask, opened
 
@@ -126,7 +127,7 @@ async def test_without_langgraph_it_is_told_how_to_get_it(monkeypatch: pytest.Mo
     with pytest.raises(ConfigError) as caught:
         async with graph("graph"):
             pass
-    assert str(caught.value) == "langgraph is not installed. pip install 'karat[langgraph]' [config]"
+    assert str(caught.value) == f"langgraph is not installed. {install_extra('langgraph')} [config]"
 
 
 async def test_names_that_nobody_has_are_refused() -> None:

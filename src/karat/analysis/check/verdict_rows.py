@@ -12,6 +12,7 @@ from karat.errors import UsageError
 from karat.evidence.exports.record import RecordedConversation
 from karat.reports.artifacts import explain_errors
 from karat.rules.events import RuleOutcome
+from karat.system.installing import install_extra
 from karat.system.unfinished_files import create_unfinished
 from karat.text.clean import text as clean
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 BATCH: Final = 8_192
 COLUMNS: Final = ("conversation", "started_at", "user", "model", "version", "source", "rule", "verdict", "why")
-INSTALL: Final = "Install it: pip install 'karat[parquet]'."
 
 
 class VerdictRows:
@@ -32,7 +32,7 @@ class VerdictRows:
             from pyarrow import parquet  # type: ignore[import-untyped, import-not-found, unused-ignore]
         except ImportError as error:
             message = f"Parquet needs the package pyarrow, which cannot be imported: {error}."
-            raise UsageError(message, fix=INSTALL, slug="missing-extra") from error
+            raise UsageError(message, fix=f"Install it: {install_extra('parquet')}.", slug="missing-extra") from error
         self.path = path
         self._arrow = pyarrow
         self._rules = rules

@@ -16,7 +16,7 @@ from karat.analysis.compare.model import COMPARED, RunExcerpt, ScopeComparison
 from karat.analysis.compare.references import References, results_folders
 from karat.analysis.compare.run_differences import differing
 from karat.analysis.compare.stats import holm
-from karat.analysis.matrix.model import Matrix, MatrixCell, MatrixColumn, MatrixRow, RowKind
+from karat.analysis.matrix.model import MOST_RUNS, Matrix, MatrixCell, MatrixColumn, MatrixRow, RowKind
 from karat.errors import UsageError
 from karat.journal.views import RecordExcerpt
 from karat.model.run import MATRIX, Header
@@ -26,7 +26,6 @@ from karat.scoring.figures import cost_words, rate_words, token_words
 from karat.text.wording import shorten
 
 CONFIDENCE: Final = 0.95
-MOST_RUNS: Final = 20
 MOST_MODELS: Final = 5
 MODEL_RECORDS: Final = 200
 """Records in which names of models are looked for."""

@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from karat.analysis.matrix.builder import MOST_RUNS
+from karat.analysis.matrix.model import MOST_RUNS
 from karat.errors import UsageError
 from karat.targets.config import Config, resolve
 from karat.text.wording import quoted

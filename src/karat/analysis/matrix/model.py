@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 from msgspec import Struct
 
 from karat.analysis.compare.model import RunExcerpt, ScopeComparison
+
+MOST_RUNS: Final = 20
 
 
 class RowKind(StrEnum):

@@ -33,6 +33,7 @@ from karat.matchers.values import format_value
 from karat.model.check import CheckProblem, Example, Expected
 from karat.model.trace import TextLoss, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
+from karat.system.installing import install_extra
 from karat.text.folding import fold
 from karat.text.json_answers import json_answer
 from karat.text.phrases import distance_within
@@ -188,7 +189,7 @@ def as_text(value: object) -> str:
 
 
 DIGITS = 9
-NO_LIBRARY = "ROUGE needs a library that is not installed: pip install 'karat[rouge]'"
+NO_LIBRARY = "ROUGE needs a library that is not installed: "
 _ALONE = r"\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af"
 _TOKEN = lazy.pattern(rf"[{_ALONE}]|[^\W_{_ALONE}]+")
 
@@ -235,7 +236,7 @@ class ResponseMatch(Check, Struct, frozen=True):
         try:
             scores = [rouge_1(turn.final_message, text) for turn, text in zip(turns, self.texts, strict=True)]
         except ImportError:
-            return self.unknown(NO_LIBRARY)
+            return self.unknown(NO_LIBRARY + install_extra("rouge"))
         mean = round(sum(scores) / len(scores), DIGITS)
         detail = f"{mean:.3f}{f' of {scores}' if len(scores) > 1 else ''}"
         return self.passed(detail) if mean >= round(self.threshold, DIGITS) else self.failed(detail)

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from karat.errors import ConfigError, ExitCode, KaratError
+from karat.system.installing import install_extra
 
 PATIENCE = 5.0
 """Seconds for an address of the cluster to answer."""
@@ -62,7 +63,7 @@ def import_ray() -> Any:
     try:
         return import_module("ray")
     except ImportError as error:
-        raise ConfigError("Ray is not installed.", fix="pip install 'karat[ray]'", slug="no-ray") from error
+        raise ConfigError("Ray is not installed.", fix=install_extra("ray"), slug="no-ray") from error
 
 
 def check_reachable(address: str | None) -> None:

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import IO, Any, Final, TypeAlias
 
 from karat.evidence.exports.record import ExportError
+from karat.system.installing import install_extra
 from karat.text.wording import error_text
 
 Address: TypeAlias = str
@@ -49,7 +50,7 @@ def _find_system(address: Address) -> tuple[Any, Any, str]:
         from pyarrow import fs  # type: ignore[import-untyped, import-not-found, unused-ignore]
     except ModuleNotFoundError as error:
         problem = "files that have an address are read with pyarrow, which is not installed"
-        raise ExportError(problem, where=address, fix="pip install 'karat[parquet]'", slug="no-parquet") from error
+        raise ExportError(problem, where=address, fix=install_extra("parquet"), slug="no-parquet") from error
     system, path = fs.FileSystem.from_uri(address)
     return fs, system, path
 

@@ -14,12 +14,12 @@ from karat.evidence.exports.record import ExportError
 from karat.evidence.spans.otlp import SpanRecord
 from karat.providers.base import table
 from karat.providers.messages import decode_value
+from karat.system.installing import install_extra
 from karat.text.wording import error_text
 
 PARQUET, SQLITE = b"PAR1", b"SQLite format 3\0"
 """How such files begin."""
 BATCH = 256
-INSTALL = "pip install 'karat[parquet]'"
 MLFLOW_TABLES = ("spans", "trace_info", "trace_request_metadata", "trace_tags")
 _MLFLOW_SPANS = """
 SELECT trace_id, span_id, parent_span_id, name, start_time_unix_nano, end_time_unix_nano, status, content FROM spans
@@ -33,7 +33,7 @@ def read_parquet(source: Path | IO[bytes], name: str) -> Iterator[ExportRow]:
         from pyarrow import parquet
     except ModuleNotFoundError as error:
         problem = "Parquet is read with pyarrow, which is not installed"
-        raise ExportError(problem, where=name, fix=INSTALL, slug="no-parquet") from error
+        raise ExportError(problem, where=name, fix=install_extra("parquet"), slug="no-parquet") from error
     number = 0
     try:
         with parquet.ParquetFile(source) as file:

@@ -13,13 +13,13 @@ import msgspec
 from msgspec import Meta, Struct
 
 from karat.errors import ConfigError
+from karat.system.installing import install_extra
 
 if TYPE_CHECKING:
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
     from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
 Attributes = Mapping[str, object]
-MISSING = "pip install 'karat[otlp]'"
 ERROR = 2
 """OTLP's status code of a span that failed."""
 RESOURCE_CAP = 256
@@ -128,7 +128,7 @@ def request_type() -> type[ExportTraceServiceRequest]:
     try:
         from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
     except ModuleNotFoundError as error:
-        raise ConfigError("opentelemetry-proto is not installed.", fix=MISSING, slug="no-otlp") from error
+        raise ConfigError("opentelemetry-proto is not installed.", fix=install_extra("otlp"), slug="no-otlp") from error
     return ExportTraceServiceRequest
 
 

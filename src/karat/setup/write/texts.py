@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from importlib import metadata
 from pathlib import PurePosixPath
 
 from karat.setup.inspect.inspection import inline, target_table
 from karat.setup.survey.findings import FoundAgent, FoundServer
+from karat.system.installing import read_origin, requirement, without_user
 from karat.text.wording import visible
 from karat.version import __version__
 
@@ -71,7 +70,7 @@ def _unfinished_target(agent: FoundAgent, problem: str) -> list[str]:
 def _server_lines(server: FoundServer) -> list[str]:
     """How to see what the agent calls on an MCP server. Its command may hold keys, and is not shown."""
     if server.url:
-        url = _without_user(server.url.partition("?")[0])
+        url = without_user(server.url.partition("?")[0])
         return [
             f"# The MCP server {server.name!r} of {server.where}. In the table of the target, this line records what",
             "# the agent calls on it, if the agent takes the address from KARAT_MCP_URL (docs/spans.md):",
@@ -81,11 +80,6 @@ def _server_lines(server: FoundServer) -> list[str]:
         f"# The MCP server {server.name!r} of {server.where} is started by a command. To put it on a tape, start it as",
         f"#   karat tape stdio {server.name} -- COMMAND    (docs/tape.md)",
     ]
-
-
-def _without_user(url: str) -> str:
-    """An address without the user and the password in it."""
-    return re.sub(r"(?<=//)[^/@]*@", "", url)
 
 
 def first_suite(name: str, prompts: Sequence[str]) -> str:
@@ -179,13 +173,11 @@ def _step(command: str) -> str:
 def _install_karat(extra: str) -> list[str]:
     """The step that installs Karat from where it was installed here; a folder of this machine is not in a workflow."""
     name = f"karat[{extra}]" if extra else "karat"
-    origin = json.loads(metadata.distribution("karat").read_text("direct_url.json") or "{}")
+    origin = read_origin()
     if not origin:
         return [f'      - run: pip install "{name}=={__version__}"']
-    control = origin.get("vcs_info")
-    if control:
-        address = f"{control['vcs']}+{_without_user(origin['url'])}@{control['commit_id']}"
-        return [f'      - run: pip install "{name} @ {address}"']
+    if "vcs_info" in origin:
+        return [f'      - run: pip install "{requirement(extra)}"']
     return [
         "      # Karat was installed from a folder here. Set the repository variable KARAT_PACKAGE to what pip",
         f'      # installs it from, such as "{name} @ git+https://..." or the address of a wheel.',

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from karat.errors import ConfigError
+from karat.system.installing import install_extra
 from karat.targets.app_process import AppProcess
 from karat.targets.browser.options import LOG, SESSION, BrowserOptions, fill
 from karat.targets.config import TargetConfig
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, Playwright, StorageState
 
 
-MISSING = "pip install 'karat[browser]'"
 PROBE = 2.0
 PORTS = {"http": 80, "https": 443}
 
@@ -49,7 +49,9 @@ class BrowserEnvironment:
         try:
             from playwright.async_api import async_playwright
         except ModuleNotFoundError as error:
-            raise ConfigError("playwright is not installed.", fix=MISSING, slug="no-playwright") from error
+            raise ConfigError(
+                "playwright is not installed.", fix=install_extra("browser"), slug="no-playwright"
+            ) from error
         self._playwright = await async_playwright().start()
         self._closing.push_async_callback(self._playwright.stop)
         self._executable = find_browser(self._options.executable, self._playwright.chromium.executable_path)

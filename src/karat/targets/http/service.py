@@ -26,6 +26,7 @@ import msgspec
 from karat.errors import ConfigError
 from karat.providers.sse import ServerEvent
 from karat.suites.diagnostics import Json
+from karat.system.installing import install_extra
 from karat.targets.base import DENIED, TargetError
 from karat.targets.http.options import Format, ServiceOptions
 from karat.targets.http.streams import MISFIT, Received, loads, parser
@@ -34,7 +35,6 @@ from karat.text.wording import error_text, shorten, visible
 if TYPE_CHECKING:
     from httpx2 import URL, AsyncClient, Cookies, Response
 
-MISSING = "pip install 'karat[http]'"
 MISFITS = (404, 405, 406, 415, 501)
 """Statuses of a server that is not what the configuration takes it for."""
 CONNECT = 10.0
@@ -88,7 +88,7 @@ class Service:
         try:
             import httpx2
         except ModuleNotFoundError as error:
-            raise ConfigError("httpx2 is not installed.", fix=MISSING) from error
+            raise ConfigError("httpx2 is not installed.", fix=install_extra("http")) from error
         options = self._options
         try:
             self._client = httpx2.AsyncClient(

@@ -21,6 +21,7 @@ from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.plugins.code import load
 from karat.proxy.stdio import ADDRESS
+from karat.system.installing import install_extra
 from karat.targets.base import RunContext, TargetError
 from karat.targets.capabilities import TOOLS
 from karat.targets.config import TargetConfig, read_options
@@ -82,7 +83,6 @@ class Stores:
 
 RECURSION_LIMIT = 50
 """For graphs that set no lower one: LangGraph's own is so high that an agent which loops seems to hang."""
-MISSING = "pip install 'karat[langgraph]'"
 ASYNC_SAVER = "Use its async form, such as AsyncSqliteSaver or AsyncPostgresSaver, or an InMemorySaver."
 
 NOTHING = "'NoneType' object has no attribute"
@@ -126,7 +126,7 @@ class LangGraphTarget:
         try:
             import langgraph.graph  # noqa: F401 - is the extra there?
         except ModuleNotFoundError as error:
-            raise ConfigError("langgraph is not installed.", fix=MISSING) from error
+            raise ConfigError("langgraph is not installed.", fix=install_extra("langgraph")) from error
         self._notice = self._opened.enter_context(environment(config.spec, config.root, config.env))
         self._stores = await Stores.open(options.store, config.root, self._opened)
         asking = load(options.input, config.root, config.import_path) if isinstance(options.input, str) else None
