@@ -155,6 +155,8 @@ def _text(node: ast.AST | None, texts: dict[str, str]) -> str:
             for part in node.values
         ]
         return re.sub(r"…+", MARK, "".join(parts))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "install_extra":
+        return f"pip install 'karat[{_text(node.args[0], texts)}]'"
     if isinstance(node, ast.Name):
         return texts.get(node.id, "")
     if isinstance(node, ast.BoolOp):

@@ -174,6 +174,12 @@ def test_help_of_every_command(karat: Karat, command: str, flag: str) -> None:
     assert ran.out.startswith(f"Usage: karat {command} ")
 
 
+@pytest.mark.parametrize("command", [None, *COMMANDS])
+def test_no_line_of_help_is_over_100_columns(karat: Karat, command: str | None) -> None:
+    long = [line for line in karat(*filter(None, (command,)), "--help").out.splitlines() if len(line) > 100]
+    assert not long
+
+
 def test_help_names_every_command(karat: Karat) -> None:
     assert all(f"\n  {command} " in karat("--help").out for command in COMMANDS)
 

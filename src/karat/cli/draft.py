@@ -67,7 +67,7 @@ def command(
 
     \b
     By sending prompts to an agent:
-      karat draft --target python:agent.py:ask --prompts prompts.txt --allow-effects -o asked.karat.yaml
+      karat draft -t python:agent.py:ask --prompts prompts.txt --allow-effects -o asked.karat.yaml
     """
     from karat import api
     from karat.cli.main import print_error

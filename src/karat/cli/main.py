@@ -18,11 +18,15 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-COMMANDS = (
-    "init", "run", "inspect", "draft", "check", "resume", "rerun", "rescore", "report", "compare", "matrix", "baseline",
-    "history", "view", "audit", "coverage", "effects", "stress", "guard", "tape", "list", "validate", "lint", "convert",
-    "schema", "mcp", "self-test",
-)  # fmt: skip
+GROUPS = {
+    "Start": ("init", "inspect", "draft"),
+    "Test an agent": ("run", "resume", "rerun", "rescore", "stress", "tape"),
+    "See what happened": ("view", "report", "compare", "matrix", "history", "baseline"),
+    "Judge and guard conversations": ("check", "guard"),
+    "Test the tests": ("validate", "lint", "audit", "coverage", "effects", "self-test"),
+    "Suites and editors": ("list", "convert", "schema", "mcp"),
+}
+COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 """Each is `command` of the module of its name."""
 OTHER_WORDS = {
     "diff": "compare", "eval": "run", "evaluate": "run", "generate": "draft", "grid": "matrix", "import": "convert",
@@ -30,6 +34,8 @@ OTHER_WORDS = {
     "serve": "view", "show": "report", "start": "init", "test": "run", "ui": "view",
 }  # fmt: skip
 """What other tools call a command."""
+ROOM = 200
+"""No short help is cut."""
 COMPLETE = "_KARAT_COMPLETE"
 """Set by the shell where it wants a line completed, or the script that does so."""
 NOWHERE = "karat: the current folder no longer exists. Change to another one."
@@ -50,6 +56,13 @@ class Commands(click.Group):
 
             attach(command)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Every command under what one does with it."""
+        for title, names in GROUPS.items():
+            commands = [(name, command) for name in names if (command := self.get_command(ctx, name))]
+            with formatter.section(title):
+                formatter.write_dl([(name, command.get_short_help_str(ROOM)) for name, command in commands])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -90,7 +103,7 @@ def karat(context: click.Context) -> int:
 
     \b
     Start here:
-      karat init                                       find the agent here, write a first suite, run it
+      karat init                                       find the agent, write a suite, run it
       karat validate suite.json                        is the suite sound?
       karat run suite.json --target python:agent:ask   run it and judge the answers
       karat rescore karat-results/JOURNAL.jsonl        judge a recorded run again, no agent

@@ -32,6 +32,7 @@ def command(name: str, write: bool, suites: tuple[Path, ...]) -> None:
       karat schema --write --suite evals/checkout.yaml
       karat schema eval-set --write
       karat schema golden
+
     A YAML suite begins with "# yaml-language-server: $schema=karat-1.schema.json"; --suite adds that line. An eval set
     in JSON has "$schema": "./eval-set.schema.json".
     """

@@ -60,7 +60,7 @@ def command(
     \b
     Examples:
       karat stress shop.karat.yaml --target langgraph:desk.py:agent
-      karat stress shop.karat.yaml -t langgraph:desk.py:agent --faults 'lost answer,inject*' --max-runs 40
+      karat stress shop.karat.yaml -t langgraph:desk.py:agent --faults 'lost answer' --max-runs 40
       karat stress shop.karat.yaml -t langgraph:desk.py:agent --cases 'refund*' --write faults.yaml
 
     Exit codes: 0 nothing broke, 1 something did, 2 interrupted (--resume), 4 usage, 5 no case could be stressed.
