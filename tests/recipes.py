@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 from typing import NamedTuple
 
-from pages import Command, File, blocks
+from pages import Command, File, anchors, blocks
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "recipes"
@@ -25,31 +25,39 @@ UNRECORDED = {
 
 
 class Recipe(NamedTuple):
-    """One page."""
+    """One page, or what a section of one adds to its beginning."""
 
     path: Path
+    section: str = ""
 
     @property
     def name(self) -> str:
-        return self.path.stem
+        return f"{self.path.stem}-{self.section}" if self.section else self.path.stem
+
+    @property
+    def text(self) -> str:
+        """What is read of the page."""
+        start, *sections = re.split(r"(?m)^(?=## )", self.path.read_text())
+        own = [text for text in sections if not self.section or self.section in anchors(text)]
+        return "".join((start, *own))
 
     @property
     def requirements(self) -> tuple[str, ...]:
         """What pip or npm is told to install."""
-        ((_, told),) = INSTALLED.findall(self.path.read_text())
+        ((_, told),) = INSTALLED.findall(self.text)
         return tuple(shlex.split(told))
 
     @property
     def is_node(self) -> bool:
-        return any(installer == "npm" for installer, _ in INSTALLED.findall(self.path.read_text()))
+        return any(installer == "npm" for installer, _ in INSTALLED.findall(self.text))
 
     @property
     def files(self) -> list[File]:
-        return [block for block in blocks(self.path.read_text()) if isinstance(block, File)]
+        return [block for block in blocks(self.text) if isinstance(block, File)]
 
     @property
     def commands(self) -> list[list[Command]]:
-        return [block for block in blocks(self.path.read_text()) if not isinstance(block, File)]
+        return [block for block in blocks(self.text) if not isinstance(block, File)]
 
     @property
     def starts(self) -> str:
@@ -73,4 +81,14 @@ class Recipe(NamedTuple):
             file.write(folder)
 
 
-RECIPES = tuple(Recipe(path) for path in sorted(FOLDER.glob("*.md")) if path.stem != "README")
+def _sections(path: Path) -> list[str]:
+    """The recipes of a page that holds several."""
+    return sorted(anchors(path.read_text()[path.read_text().index("\n## ") :])) if path.stem == "spans" else [""]
+
+
+RECIPES = tuple(
+    Recipe(path, section)
+    for path in sorted(FOLDER.glob("*.md"))
+    if path.stem != "README"
+    for section in _sections(path)
+)

@@ -45,4 +45,5 @@ async def test_what_was_recorded_is_judged_as_the_page_shows(recipe: Recipe, tmp
 
 def test_every_recipe_is_listed() -> None:
     listed = (FOLDER / "README.md").read_text()
-    assert [recipe.name for recipe in RECIPES if f"]({recipe.path.name})" not in listed] == []
+    links = {recipe.name: f"]({recipe.path.name}{'#' * bool(recipe.section)}{recipe.section})" for recipe in RECIPES}
+    assert [name for name, link in links.items() if link not in listed] == []
