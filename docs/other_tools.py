@@ -18,7 +18,7 @@ Each table lists what another tool can assert without a model, by its own name f
 does the same. Karat's tests run every row: a right answer passes, and a wrong one fails. Assertions that need a model
 to judge are left out.
 
-You can also run the files of these tools [unchanged](suites.md#files-of-other-tools).
+You can also run the files of these tools [unchanged](formats.md#files-of-other-tools).
 
 `polite` is an example of [your own check](extending.md), a Python function.
 """

@@ -8,6 +8,8 @@ import threading
 from pathlib import Path
 
 import karat
+from karat.analysis.compare.report import comparison_page
+from karat.analysis.matrix.report import matrix_html
 from karat.journal.index import Index
 from karat.targets.browser.environment import find_browser, launch_arguments
 
@@ -50,6 +52,22 @@ def answer(prompt: str) -> dict[str, object]:
     return {"final_message": said, "tool_calls": calls, "tokens": {"input": 1_850, "output": 62}}
 
 
+def careless(prompt: str) -> dict[str, object]:
+    """An agent that forgets to verify who asks, and says more than it should."""
+    told = answer(prompt)
+    if "parcel" in prompt:
+        told["tool_calls"] = [call for call in told["tool_calls"] if call["name"] != "verify_identity"]  # type: ignore[attr-defined]
+    return {**told, "final_message": f"Good news! {told['final_message']}"}
+
+
+def write_pages(first: karat.RunResult) -> dict[str, str]:
+    """The pages that are files of their own: several runs side by side, and two of them compared."""
+    runs = [first, karat.run("suite.yaml", careless, results_dir="runs")]
+    Path("matrix.html").write_bytes(matrix_html(karat.matrix(runs)))
+    Path("compare.html").write_bytes(comparison_page(karat.compare_runs(*runs)))
+    return {name: Path(f"{name}.html").resolve().as_uri() for name in ("matrix", "compare")}
+
+
 def main() -> None:
     from playwright.sync_api import sync_playwright
 
@@ -71,6 +89,9 @@ def main() -> None:
                 if name == "case":
                     page.locator(".check.k-failed .name").first.click()
                 page.evaluate("scrollTo(0, 0)")
+                page.screenshot(path=IMAGES / f"{name}.png")
+            for name, address in write_pages(done).items():
+                page.goto(address)
                 page.screenshot(path=IMAGES / f"{name}.png")
             browser.close()
         viewer.stop()

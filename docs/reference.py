@@ -33,7 +33,7 @@ and the [matchers](#matchers). [suites.md](suites.md) has an example of each key
 
 Karat looks for text in the final message, and ignores letter case, repeated white space and typographic quotes. Regexes
 ignore letter case, and `^` and `$` match at every line. Required words must be visible to a reader; forbidden words are
-found however they are written: [how words are read](suites.md#how-words-are-read).
+found however they are written: [how words are read](expect-answers.md#how-words-are-read).
 """
 TABLE = """
 | key | value | since | meaning |

@@ -47,7 +47,7 @@ def test_every_page_can_be_reached() -> None:
     [
         ("../ARCHITECTURE.md", "https://karat.example/blob/main/ARCHITECTURE.md"),
         ("../examples/plugin/README.md#use", "https://karat.example/blob/main/examples/plugin/README.md#use"),
-        ("suites.md#effects", "suites.md#effects"),
+        ("expect-answers.md#effects", "expect-answers.md#effects"),
         ("../docs/suites.md", "../docs/suites.md"),
         ("https://example.org/../x", "https://example.org/../x"),
     ],

@@ -11,7 +11,7 @@ import msgspec
 from karat.analysis.compare.report import quantity
 from karat.analysis.matrix.model import Matrix, MatrixCell, MatrixColumn, MatrixRow, RowKind
 from karat.reports.escaping import encode, markdown_cell, terminal
-from karat.reports.html.markup import difference, escape_text, has_useful_difference
+from karat.reports.html.markup import escape_text, side_by_side
 from karat.text.wording import describe_move, pluralize
 
 LINE: Final = 400
@@ -159,7 +159,7 @@ def _mark_cell(base: MatrixCell | None, cell: MatrixCell) -> tuple[str, list[str
     if base is None or base is cell:
         return escape_text(answer), [escape_text(call) for call in calls]
     before = terminal(base.excerpt.answer, LINE)
-    shown = difference(before, answer) if has_useful_difference(before, answer) else escape_text(answer)
+    shown = side_by_side(before, answer)[1]
     known = {terminal(call, LINE) for call in base.excerpt.calls}
     marked = [escape_text(call) if call in known else f"<ins>{escape_text(call)}</ins>" for call in calls]
     return shown, marked + [f"<del>{escape_text(call)}</del>" for call in known.difference(calls)]
