@@ -138,7 +138,7 @@ def summary_lines(draft: SuiteDraft) -> list[str]:
         lines.append(f"held out: {figures.held_out_passed} of {figures.held_out} passed at once")
     facts, every = figures.rate_of_facts, figures.rate
     lines.append(
-        f"kill rate: {facts.value:.2f} where the answer is left as it is, {every.value:.2f} with others as well"
+        f"would catch: {facts.value:.0%} of wrong tool calls, {every.value:.0%} of all wrong answers"
     )
     lines += [f"{finding.kind} ({finding.times}): {finding.text}" for finding in draft.findings[:SHOWN]]
     if len(draft.findings) > SHOWN:

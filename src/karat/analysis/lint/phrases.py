@@ -213,7 +213,7 @@ def find_prompt_satisfied(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
         if isinstance(placed.check, SPOKEN) or placed.args.get("regex") or len(satisfied) == len(results):
             path, words = _locate_words(placed, case.case.prompt, result.found)
             cause = f"the prompt itself holds {quoted(words)}" if words else "the prompt itself satisfies this"
-            yield path, f"{cause}: repeating it is enough. Expect something that only a right answer has."
+            yield path, f"{cause}, so an agent that repeats it passes. Expect something that only a right answer has."
 
 
 def find_echo_passes(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
