@@ -225,6 +225,10 @@ def test_yaml_that_is_refused_says_what_to_write(karat: Karat, line: str, fix: s
     [
         ("127.0.0.1:3000/api/chat", "Did you mean 'http://127.0.0.1:3000/api/chat'?"),
         ("localhost:3000", "Did you mean 'http://localhost:3000'?"),
+        ("agent.py:ask", "Did you mean 'python:agent.py:ask'?"),
+        ("agent.py", "Name the function in it: 'python:agent.py:FUNCTION'."),
+        ("server.js", "Did you mean 'command:node server.js', or the http:// address of the service that it starts?"),
+        ("log.jsonl", "Did you mean 'replay:log.jsonl'?"),
         ("node:server.js", "Did you mean 'command:node server.js', or the http:// address of a service?"),
         ("agents:server.mjs", "Did you mean 'command:agents server.mjs'"),
         ("pyton:agent.py:ask", "Did you mean 'python'?"),

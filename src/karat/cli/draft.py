@@ -137,9 +137,7 @@ def summary_lines(draft: SuiteDraft) -> list[str]:
     if figures.held_out:
         lines.append(f"held out: {figures.held_out_passed} of {figures.held_out} passed at once")
     facts, every = figures.rate_of_facts, figures.rate
-    lines.append(
-        f"would catch: {facts.value:.0%} of wrong tool calls, {every.value:.0%} of all wrong answers"
-    )
+    lines.append(f"would catch: {facts.value:.0%} of wrong tool calls, {every.value:.0%} of all wrong answers")
     lines += [f"{finding.kind} ({finding.times}): {finding.text}" for finding in draft.findings[:SHOWN]]
     if len(draft.findings) > SHOWN:
         lines.append(f"and {len(draft.findings) - SHOWN} more findings: see the end of the file")

@@ -94,6 +94,8 @@ def _suggest_kind(config: TargetConfig) -> str:
     """What an address without its scheme, or a command, was meant to be."""
     if ADDRESS.match(config.use) and HOST.fullmatch(config.kind):
         return f"Did you mean {f'http://{config.use}'!r}?"
+    if config.kind.endswith(".py"):
+        return f"Did you mean {f'python:{config.use}'!r}?"
     if config.kind in PROGRAMS or PurePath(config.use).suffix in SCRIPTS:
         return f"Did you mean {f'command:{config.kind} {config.spec}'!r}, or the http:// address of a service?"
     return ""

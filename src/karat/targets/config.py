@@ -186,6 +186,15 @@ def read_config(project: Project) -> Config:
     return Config(project=project, file=file, results_dir=results, targets=targets, **plain)
 
 
+def _suggest_for_file(name: str) -> str:
+    """What a file alone may be meant as."""
+    if name.endswith(".py"):
+        return f"Name the function in it: 'python:{name}:FUNCTION'."
+    if name.endswith((".js", ".mjs", ".ts")):
+        return f"Did you mean {f'command:node {name}'!r}, or the http:// address of the service that it starts?"
+    return f"Did you mean {f'replay:{name}'!r}?" if name.endswith((".jsonl", ".json")) else ""
+
+
 def resolve(spec_or_name: str, config: Config, cwd: Path) -> TargetConfig:
     """The target that a command line names: one of the configuration, or a spec such as `python:module:function`."""
     if spec_or_name in config.targets:
@@ -196,6 +205,7 @@ def resolve(spec_or_name: str, config: Config, cwd: Path) -> TargetConfig:
     known_targets = ", ".join(map(repr, sorted(config.targets))) or "none"
     fix = (
         did_you_mean(spec_or_name, config.targets)
+        or _suggest_for_file(spec_or_name)
         or "Write it as 'python:module:function', 'langgraph:module:graph', 'browser:http://…', 'http://…', "
         "'command:./agent' or 'replay:traces.jsonl'."
     )
