@@ -77,6 +77,8 @@ class AuditLines:
         yield f"  {terminal(summary.journal)}, {pluralize(summary.audited, 'case')} audited, seed {summary.seed}"
         yield from self._section(sections["unaudited"])
         yield from self._section(sections["controls"], RED)
+        if summary.survivors:
+            yield from self._remedies(summary)
         if summary.rate.tried:
             yield from self._matrix(summary)
         if summary.survivors:
@@ -93,7 +95,7 @@ class AuditLines:
     def _matrix(self, summary: AuditSummary) -> Iterator[str]:
         """The operators, each with a letter, and the cases with a column for each letter."""
         yield ""
-        yield self._bold(f"{'':4}{'Operator':<22}{'killed':>9}  rate  95% interval  what it makes wrong")
+        yield self._bold(f"{'':4}{'Name':<22}{'killed':>9}  rate  95% interval  what it makes wrong")
         for mark, operator in zip(MARKS, summary.operators, strict=False):
             yield f"  {mark} {operator.name:<22}{self._rate(operator.rate)}  {operator.about}"
         names = [terminal(case.case_id, NAME) for case in self._rows.cases]
@@ -130,8 +132,11 @@ class AuditLines:
                 yield f"      seen  {terminal(survivor.evidence, LINE)}"
                 yield f"      fix   {terminal(survivor.hint, LINE)}"
         yield from _more(summary.survivors - len(self._rows.survivors))
+
+    def _remedies(self, summary: AuditSummary) -> Iterator[str]:
+        """What to do first."""
         yield ""
-        yield self._bold("Fields that would catch them")
+        yield self._bold("Add these first: the fields that would catch the most wrong answers")
         for remedy in summary.remedies:
             survivors = f"{pluralize(remedy.survivors, 'survivor'):<14}in {pluralize(remedy.cases, 'case')}"
             yield f"  {terminal(remedy.field):<36}{survivors}"
