@@ -309,8 +309,8 @@ def _new_failures(gate: Gate, scope: Scope, confidence: float, added: int) -> Ga
     )
     flaky = scope.changes[Change.FLAKY]
     says = describe_falls(broke, doubtful, cases)
-    says += f", {flaky} flaky, which chance explains" if flaky else ""
-    says += f", {pluralize(added, 'new or changed case')} {'fails' if added == 1 else 'fail'}" if added else ""
+    says += f"; {flaky} flaky, which chance explains" if flaky else ""
+    says += f"; {pluralize(added, 'new or changed case')} {'fails' if added == 1 else 'fail'}" if added else ""
     return _gate_verdict(gate, decision, says, runs_of_fallen(scope, confidence) if decision == "undecided" else "")
 
 

@@ -145,7 +145,10 @@ def _row(case_id: str, runs: Sequence[MatrixRun]) -> MatrixRow:
 
 
 def _kind(cells: Sequence[MatrixCell]) -> RowKind:
-    if len({(cell.passed / cell.judged if cell.judged else cell.status) for cell in cells}) > 1:
+    if (
+        len({cell.status if cell.judged + cell.errors <= 1 else cell.passed / max(cell.judged, 1) for cell in cells})
+        > 1
+    ):
         return RowKind.OUTCOME
     return RowKind.WORDS if len({cell.excerpt for cell in cells}) > 1 else RowKind.SAME
 
