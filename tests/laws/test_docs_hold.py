@@ -67,8 +67,8 @@ def _result(row: Row) -> bool:
 
 EXECUTED: Mapping[tuple[str, str], Judge] = {
     ("conversations.md", "asks for the order number"): _asks,
-    ("suites.md", "outcome"): _outcome,
-    ("suites.md", "matcher"): _matcher,
+    ("expect-calls.md", "outcome"): _outcome,
+    ("expect-calls.md", "matcher"): _matcher,
     ("targets.md", "result of a call"): _result,
 }
 """Tables by page and first column, and how a row is proved."""

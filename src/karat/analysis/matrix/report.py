@@ -19,7 +19,7 @@ MARKDOWN_ROWS: Final = 200
 MARKDOWN_TEXT: Final = 160
 
 
-class CellView(NamedTuple):
+class MatrixCellView(NamedTuple):
     """A cell of the page. `answer` and `calls` are HTML in which what differs from the reference is marked."""
 
     cell: MatrixCell | None
@@ -28,17 +28,17 @@ class CellView(NamedTuple):
     calls: list[str]
 
 
-class RowView(NamedTuple):
+class MatrixRowView(NamedTuple):
     row: MatrixRow
-    cells: list[CellView]
+    cells: list[MatrixCellView]
 
 
-class CategoryView(NamedTuple):
+class MatrixCategoryView(NamedTuple):
     """The cases of a category, and how many passed in each run."""
 
     name: str
     passed: list[str]
-    rows: list[RowView]
+    rows: list[MatrixRowView]
 
 
 def headline(matrix: Matrix) -> str:
@@ -132,11 +132,11 @@ def matrix_html(matrix: Matrix) -> bytes:
     return rendered.encode("utf-8", "backslashreplace")
 
 
-def _categories(matrix: Matrix) -> Iterator[CategoryView]:
+def _categories(matrix: Matrix) -> Iterator[MatrixCategoryView]:
     for name, rows in groupby(matrix.rows, key=lambda row: row.category):
         listed = list(rows)
-        views = [RowView(row, _cell_views(row.cells, matrix.reference or 0)) for row in listed]
-        yield CategoryView(name, [_count_passed(listed, number) for number in range(len(matrix.columns))], views)
+        views = [MatrixRowView(row, _cell_views(row.cells, matrix.reference or 0)) for row in listed]
+        yield MatrixCategoryView(name, [_count_passed(listed, number) for number in range(len(matrix.columns))], views)
 
 
 def _count_passed(rows: Sequence[MatrixRow], number: int) -> str:
@@ -145,10 +145,10 @@ def _count_passed(rows: Sequence[MatrixRow], number: int) -> str:
     return f"{sum(cell.passed == cell.judged > 0 for cell in cells)} of {len(cells)} passed" if cells else "not run"
 
 
-def _cell_views(cells: Sequence[MatrixCell | None], reference: int) -> list[CellView]:
+def _cell_views(cells: Sequence[MatrixCell | None], reference: int) -> list[MatrixCellView]:
     base = cells[reference]
     return [
-        CellView(cell, cell_words(cell), *(_mark_cell(base, cell) if cell else ("", [])))
+        MatrixCellView(cell, cell_words(cell), *(_mark_cell(base, cell) if cell else ("", [])))
         for cell in cells
     ]  # fmt: skip
 
