@@ -102,7 +102,8 @@ def test_langgraph_is_interrupted_for_an_approval(tmp_path: Path) -> None:
         config = {"configurable": {"thread_id": "t"}}
         with guard.frameworks(), guard.conversation(f"t {answer}"):
             asked = graph.invoke({"messages": []}, config)
-            assert asked["__interrupt__"][0].value["arguments"] == {"id": "A", "amount": 500}
+            [action] = asked["__interrupt__"][0].value["action_requests"]
+            assert (action["name"], action["args"]) == ("pay_invoice", {"id": "A", "amount": 500})
             assert len(PAID) < paid or answer == "no"
             graph.invoke(Command(resume=answer), config)
         assert len(PAID) == paid

@@ -45,6 +45,8 @@ class RanCall:
     waits: bool = False
     refused: bool = False
     """Whether a guard did not let it through."""
+    approval: Any = None
+    """What its framework knows of the approval of a person."""
     is_linked: bool = False
     """Whether another source saw the very same run."""
     order: int = 0

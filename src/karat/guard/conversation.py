@@ -105,6 +105,8 @@ class GuardedConversation:
         self._depth = 0
         self._latest = 0.0
         self._approvals: dict[str, _Approval] = {}
+        self._offered: dict[str, float] = {}
+        """The calls that a person was asked about, by their digests, and when; also by another process."""
         self._broken = ""
         self._ended = ""
         self._monitor = Monitor(policy.contract, facts)
@@ -211,9 +213,29 @@ class GuardedConversation:
         self._hear("denied", tool=tool, arguments=freeze_arguments(arguments))
 
     def was_offered(self, tool: str, arguments: Mapping[str, Any] | None) -> bool:
-        """Whether a person was shown this very call, to approve it."""
-        digest = _digest(tool, freeze_arguments(arguments))
-        return any(approval.digest == digest for approval in self._approvals.values())
+        """Whether a person was shown this very call, to approve it, and no answer to that came yet."""
+        try:
+            digest = _digest(tool, freeze_arguments(arguments))
+            with self._changing():  # another process may have asked
+                offered = self._offered.get(digest)
+        except Exception:  # noqa: BLE001 - what cannot be looked up was not offered
+            return False
+        return offered is not None and 0 <= self._clock() - offered <= APPROVAL_SECONDS
+
+    def needs_approval(self, tool: str, arguments: Mapping[str, Any] | None, call: str = "") -> bool:
+        """Whether a person is to be asked about this call, which is not decided about yet."""
+        try:
+            frozen = freeze_arguments(arguments)
+            with self._changing():
+                decision = self._decide(tool, frozen, call, {}, "")
+                if decision.verdict != "ask":
+                    return False
+                for event in self._events_of(decision, {}):
+                    self._append(event)
+                    self._write(event, decision)
+                return True
+        except Exception:  # noqa: BLE001 - the call is refused when it is decided about
+            return False
 
     def refuse(self, tool: str, arguments: Any, why: str, call: str = "") -> Decision:
         """Refuse a call for a reason of the one who asks."""
@@ -352,6 +374,12 @@ class GuardedConversation:
     def _feed(self, event: ConversationEvent) -> None:
         self._latest = max(self._latest, event.time or 0.0)
         self._monitor.feed(event)
+        if event.kind == "asks_approval" and event.time is not None:
+            if len(self._offered) >= MOST_APPROVALS:
+                del self._offered[next(iter(self._offered))]
+            self._offered[_digest(event.tool, event.arguments)] = event.time
+        elif self._offered and event.kind in ("call", "denied"):
+            self._offered.pop(_digest(event.tool, event.arguments), None)
 
     def _write(self, event: ConversationEvent | None, decision: Decision | None) -> None:
         if self._journal is not None:

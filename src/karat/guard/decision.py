@@ -37,7 +37,9 @@ class Reason(Struct, frozen=True, omit_defaults=True):
     events: tuple[int, ...] = ()
 
     def __str__(self) -> str:
-        doubt = "" if self.is_broken else "It is not known whether the call would break the rule. "
+        doubt = (
+            "" if self.is_broken or self.rule == GUARD else "It is not known whether the call would break the rule. "
+        )
         words = " ".join(filter(None, (self.why, f"{doubt}{self.evidence}.".replace("..", "."), self.fix)))
         return f"{self.rule}: {shorten(visible(words), LONGEST)}"
 

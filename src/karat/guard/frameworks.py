@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any
 
 from karat.evidence.recorder import RanCall, Recorder
+from karat.guard.approvals import ask_framework
 from karat.guard.conversation import GuardedConversation
 from karat.guard.decision import Decision
 from karat.proxy.faults.world import CaseWorld, FaultError, Opaque
 from karat.targets.in_process.cases import CASES, RunningCase, open_call
 from karat.targets.in_process.wrapping import WRAPPING
-
-APPROVED: Final = ("approve", "approved", "accept", "yes")
-OTHER_CALL: Final = "the approval was given for a call with other arguments"
 
 
 class GuardedCallError(FaultError):
@@ -69,48 +66,10 @@ class GuardedWorld(CaseWorld):
         name = self.names.get(name, name)
         named: Any = arguments if isinstance(arguments, dict) else {"": arguments}
         call_id = (call.call_id if call is not None else "") or ""
-        decision = ask_framework(conversation, name, named, call_id)
+        decision = ask_framework(conversation, name, named, call_id, call.approval if call is not None else None)
         if not decision:
             raise GuardedCallError(decision.message)
         return conversation, decision
-
-
-def ask_framework(
-    conversation: GuardedConversation, tool: str, arguments: dict[str, Any], call: str, **about: Any
-) -> Decision:
-    """Decide about a call; where a rule asks for a person and the tool runs in LangGraph, interrupt it for that."""
-    was_offered = conversation.was_offered(tool, arguments)
-    decision = conversation.ask(tool, arguments, call=call, **about)
-    types: Any = sys.modules.get("langgraph.types")
-    if decision.verdict != "ask" or types is None or not _is_in_graph():
-        return decision
-    reasons = [str(reason) for reason in decision.reasons]
-    answer = types.interrupt({"tool": tool, "arguments": decision.arguments, "reasons": reasons})
-    if not _approves(answer):
-        conversation.deny(tool, arguments)
-        return decision
-    if not was_offered:
-        # The graph resumed with an approval, and this is not the call that was shown.
-        return conversation.refuse(tool, decision.arguments, OTHER_CALL, call)
-    return conversation.allow(tool, arguments, call=call, approval=decision.approval, **about)
-
-
-def _approves(answer: object) -> bool:
-    """Whether what a graph was resumed with is a yes, bare or as LangChain's own middleware for approvals has it."""
-    if isinstance(answer, dict):
-        decisions = answer.get("decisions")
-        answer = decisions[0] if isinstance(decisions, list) and len(decisions) == 1 else answer
-        answer = answer.get("type") if isinstance(answer, dict) else answer
-    return answer is True or (isinstance(answer, str) and answer.strip().lower() in APPROVED)
-
-
-def _is_in_graph() -> bool:
-    """Whether this call is made by a graph that can be interrupted."""
-    config: Any = sys.modules.get("langgraph.config")
-    try:
-        return config is not None and bool(config.get_config().get("configurable", {}).get("__pregel_scratchpad"))
-    except RuntimeError:
-        return False
 
 
 def _report(conversation: GuardedConversation, decision: Decision, result: object) -> None:

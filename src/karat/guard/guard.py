@@ -6,18 +6,22 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
+from karat.errors import ConfigError
 from karat.guard.conversation import Ask, GuardedConversation, guard_function
 from karat.guard.decision import Decision
 from karat.guard.journal import GuardHeader, GuardJournal
 from karat.guard.policy import GuardPolicy, Seam, load_policy
 from karat.guard.store import GuardStore
 from karat.rules.events import Facts
+
+if TYPE_CHECKING:
+    from langchain.agents.middleware import AgentMiddleware
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -136,6 +140,26 @@ class Guard:
                 yield
             finally:
                 self._watches_frameworks = False
+
+    def middleware(self) -> AgentMiddleware[Any, Any, Any]:
+        """A middleware for one agent of LangChain's `create_agent`, in place of `frameworks()`.
+
+        Raises ConfigError where LangChain is not installed.
+        """
+        try:
+            from karat.guard.langchain import GuardMiddleware
+        except ImportError as error:
+            message = f"the middleware is for LangChain's create_agent: {error}."
+            raise ConfigError(message, fix="Install langchain 1.0 or later.", slug="missing-extra") from None
+        return GuardMiddleware(lambda: self.current, lambda: self._watches_frameworks)
+
+    def needs_approval(self, tool: str) -> Callable[[Any, dict[str, Any], str], Awaitable[bool]]:
+        """For `needs_approval=` of a tool of OpenAI's Agents SDK: whether a rule asks for a person."""
+
+        async def ask(context: Any, arguments: dict[str, Any], call: str) -> bool:
+            return self.current.needs_approval(tool, arguments, call)
+
+        return ask
 
     @property
     def current(self) -> GuardedConversation:

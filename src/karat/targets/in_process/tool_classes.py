@@ -26,6 +26,14 @@ def _own_name(tool: Any) -> Iterable[str]:
     return (str(getattr(tool, "name", "")),)
 
 
+class Approval(NamedTuple):
+    """How a framework stands to the approval of a call by a person."""
+
+    is_given: bool
+    ask: Callable[[str], object] | None = None
+    """Raises what makes the framework ask a person, with these words; None: it asks before, or not at all."""
+
+
 class Called(NamedTuple):
     """What a call is: its tool, its arguments and its id."""
 
@@ -34,6 +42,8 @@ class Called(NamedTuple):
     call_id: str | None = None
     plugin: str = ""
     """What the framework puts before the name, as a part of it."""
+    approval: Approval | None = None
+    """None: the framework has no approvals."""
 
 
 Reader = Callable[[Any, tuple[Any, ...], Mapping[str, Any]], Called]
@@ -92,7 +102,10 @@ def json_arguments(value: object) -> object:
 
 def _read_openai(tool: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Called:
     context, arguments = [*args, *(kwargs.get(key) for key in ("ctx", "input")[len(args) :])][:2]
-    return Called(tool.name, json_arguments(arguments or "{}"), getattr(context, "tool_call_id", None))
+    call_id = getattr(context, "tool_call_id", None)
+    read_approval = getattr(context, "is_tool_approved", None)
+    is_approved = read_approval is not None and bool(call_id) and read_approval(tool.name, call_id) is True
+    return Called(tool.name, json_arguments(arguments or "{}"), call_id, approval=Approval(is_approved))
 
 
 def _read_openai_invoker(invoker: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Called:
@@ -106,7 +119,15 @@ def _is_built_by_decorator(tool: Any) -> bool:
 def _read_pydantic_ai(toolset: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Called:
     keys = ("name", "tool_args", "ctx")
     name, arguments, context = [*args, *(kwargs.get(key) for key in keys[len(args) :])][:3]
-    return Called(getattr(context, "tool_name", None) or name, arguments, getattr(context, "tool_call_id", None))
+    approval = Approval(getattr(context, "tool_call_approved", False) is True, _defer_in_pydantic_ai)
+    call_id = getattr(context, "tool_call_id", None)
+    return Called(getattr(context, "tool_name", None) or name, arguments, call_id, approval=approval)
+
+
+def _defer_in_pydantic_ai(why: str) -> object:
+    from pydantic_ai.exceptions import ApprovalRequired  # type: ignore[import-not-found, unused-ignore]
+
+    raise ApprovalRequired(metadata={"reason": why})
 
 
 def _is_no_leaf(toolset: Any) -> bool:

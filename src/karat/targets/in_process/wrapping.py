@@ -122,6 +122,7 @@ def _enter(
     parent = above.name if above is not None else None
     began = is_inner or not row.inner
     call = RanCall(called.name, jsonable(called.arguments), called.call_id, parent, began, case)
+    call.approval = called.approval
     if called.plugin:
         case.recorder.plugins.add(called.plugin)
     case.recorder.note_ran(call)
