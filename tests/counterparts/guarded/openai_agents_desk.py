@@ -12,7 +12,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import karat
 from agents import (  # type: ignore[import-not-found, unused-ignore]
     Agent,
     Model,
@@ -23,6 +22,8 @@ from agents import (  # type: ignore[import-not-found, unused-ignore]
     set_tracing_disabled,
 )
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
+
+import karat
 
 POLICY, LOG, MODE = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
 GUARD = karat.Guard(POLICY)

@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import karat
 from pydantic_ai import (  # type: ignore[import-not-found, unused-ignore]
     Agent,
     DeferredToolRequests,
@@ -23,6 +22,8 @@ from pydantic_ai.messages import (  # type: ignore[import-not-found, unused-igno
     ToolCallPart,
 )
 from pydantic_ai.models.function import FunctionModel  # type: ignore[import-not-found, unused-ignore]
+
+import karat
 
 POLICY, LOG, MODE = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
 GUARD = karat.Guard(POLICY)
