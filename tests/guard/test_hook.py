@@ -17,6 +17,7 @@ from guard.policies import BIG, DESK, write_policy
 from karat.errors import ConfigError
 from karat.guard.hook import BLOCK, OK, HookAnswer, answer_event
 from karat.guard.install import MODULE, install_guard, prove_blocking, remove_guard
+from karat.guard.journal import find_unasked
 from karat.guard.policy import load_policy
 
 SESSION = {"session_id": "s", "transcript_path": "/t.jsonl", "cwd": "/", "permission_mode": "default"}
@@ -72,6 +73,19 @@ def test_a_session_is_guarded_by_the_installed_command(module_folder: Path) -> N
     assert blocked.returncode == BLOCK
     assert b"Ask before you pay, and wait for a yes." in blocked.stderr
     assert not blocked.stdout
+
+
+def test_a_call_that_ran_unasked_counts_and_is_reported(desk: Desk) -> None:
+    journal = desk.file.parent / "decisions.jsonl"
+    desk.tell("SessionStart", source="startup")
+    desk.tell("UserPromptSubmit", prompt="Yes, pay it.")
+    desk.call("get_invoice", "t1", id="A")
+    desk.end("get_invoice", {"total": 80}, "t1", id="A")
+    assert desk.end("Bash", "ok", "t2", command="ls") == HookAnswer()
+    assert not [*find_unasked(journal)], "a tool that no rule is about is none of the guard's business"
+    desk.end("pay_invoice", "paid", "t3", id="A")
+    assert [*find_unasked(journal)] == [("s", "pay_invoice")]
+    assert "paid-once" in desk.call("pay_invoice", "t4", id="A").error, "it was paid, although nobody asked"
 
 
 def test_calls_prompts_and_results_are_put_together(desk: Desk) -> None:

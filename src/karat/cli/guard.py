@@ -183,8 +183,7 @@ def log(journal: Path, everything: bool) -> int:
     from karat.text.wording import pluralize, visible
 
     decided = refused = 0
-    lines = list(read_guard_journal(journal))
-    for line in lines:
+    for line in read_guard_journal(journal):
         decision = line.decision
         if decision is None:
             continue
@@ -196,8 +195,10 @@ def log(journal: Path, everything: bool) -> int:
             click.echo(
                 visible(f"{line.conversation}  {what}  {decision.tool}  {reasons[0] if reasons else ''}".rstrip())
             )
-    unasked = find_unasked(lines)
-    for line in unasked:
-        click.echo(visible(f"{line.conversation}  NOT ASKED  a call ended that no decision was about"), err=True)
+    passed_by = False
+    for conversation, tool in find_unasked(journal):
+        passed_by = True
+        what = f"a call of {tool} ran" if tool else "a call ended"
+        click.echo(visible(f"{conversation}  NOT ASKED  {what} that no decision was about"), err=True)
     click.echo(f"{pluralize(decided, 'decision')}, {refused} refused")
-    return ExitCode.FAILED if unasked else ExitCode.OK
+    return ExitCode.FAILED if passed_by else ExitCode.OK

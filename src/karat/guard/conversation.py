@@ -150,10 +150,7 @@ class GuardedConversation:
         try:
             with self._changing():
                 decision = self._decide(tool, frozen, call, known, approval)
-                event = self._events_of(decision, known)
-                for each in event:
-                    self._append(each)
-                self._write(event[0] if event else None, decision)
+                self._note(decision, known)
             return decision
         except Exception as error:  # noqa: BLE001 - whatever goes wrong must not open the door
             self._broken = self._broken or ("" if self._log is not None else error_text(error))
@@ -175,21 +172,31 @@ class GuardedConversation:
             return decision
         return self.allow(tool, decision.arguments, **{**about, "approval": decision.approval})
 
-    def report(self, decision: Decision | str, result: object = None, *, success: bool | None = None) -> None:
-        """The call gave this result. Without `success`, its signs of failure decide, as everywhere in Karat."""
+    def report(
+        self,
+        decision: Decision | str,
+        result: object = None,
+        *,
+        success: bool | None = None,
+        call: tuple[str, Any] | None = None,
+    ) -> None:
+        """The call gave this result. Without `success`, its signs of failure decide, as everywhere in Karat.
+
+        `call` is its tool and arguments, where a host says them once more: one that was never asked about counts too.
+        """
         encoded = _encode(result)
         is_readable = len(encoded) <= LARGEST_READ
         value = msgspec.json.decode(encoded) if is_readable else None
         succeeded = call_success(value, claimed=success) if is_readable or success is False else None
         if len(encoded) > LARGEST_RESULT:
-            self._hear("result", of=decision, success=succeeded, doubt=TOO_LARGE)
+            self._hear("result", of=decision, ran=call, success=succeeded, doubt=TOO_LARGE)
         else:
-            self._hear("result", of=decision, result=value, success=succeeded)
+            self._hear("result", of=decision, ran=call, result=value, success=succeeded)
 
-    def report_error(self, decision: Decision | str, error: object) -> None:
+    def report_error(self, decision: Decision | str, error: object, *, call: tuple[str, Any] | None = None) -> None:
         """The call failed with this error."""
         words = error_text(error) if isinstance(error, BaseException) else _cut(str(error))
-        self._hear("result", of=decision, success=False, error=words)
+        self._hear("result", of=decision, ran=call, success=False, error=words)
 
     def report_cancelled(self, decision: Decision | str) -> None:
         """The call was not made after all."""
@@ -230,9 +237,7 @@ class GuardedConversation:
                 decision = self._decide(tool, frozen, call, {}, "")
                 if decision.verdict != "ask":
                     return False
-                for event in self._events_of(decision, {}):
-                    self._append(event)
-                    self._write(event, decision)
+                self._note(decision, {})
                 return True
         except Exception:  # noqa: BLE001 - the call is refused when it is decided about
             return False
@@ -250,15 +255,18 @@ class GuardedConversation:
         else:
             self._hear(kind, text=text)
 
-    def _hear(self, kind: EventKind, of: Decision | str | None = None, **about: Any) -> None:
+    def _hear(
+        self, kind: EventKind, of: Decision | str | None = None, ran: tuple[str, Any] | None = None, **about: Any
+    ) -> None:
         """Take an event. What cannot be kept makes all later calls that a rule names be refused."""
         try:
             with self._changing():
                 if of is not None:
                     about["call"] = self._find_open(of)
-                event = self._event(kind, **about)
-                self._append(event)
-                self._write(event, None)
+                if ran is not None and about["call"] not in self._monitor.open_calls:
+                    arguments = freeze_arguments(ran[1])
+                    self._append(self._event("call", tool=ran[0], arguments=arguments, call=about["call"]))
+                self._append(self._event(kind, **about))
         except Exception as error:  # noqa: BLE001 - the agent goes on, and its next call is refused
             self._broken = self._broken or f"an earlier event could not be kept: {error_text(error)}"
 
@@ -364,12 +372,21 @@ class GuardedConversation:
         self._latest = max(self._latest, now or 0.0)
         return ConversationEvent(kind=kind, index=self._monitor.last_index + 1, time=now, **about)
 
-    def _append(self, event: ConversationEvent) -> None:
+    def _note(self, decision: Decision, known: Mapping[str, Any]) -> None:
+        """Count what a decision makes happen, and write the decision down."""
+        events = self._events_of(decision, known)
+        if not events:
+            self._write(None, decision)
+        for number, event in enumerate(events):
+            self._append(event, None if number else decision)
+
+    def _append(self, event: ConversationEvent, decision: Decision | None = None) -> None:
         if self._monitor.last_index >= MOST_EVENTS:
             return
         if self._log is not None:
             self._log.append(self.id, event)
         self._feed(event)
+        self._write(event, decision)
 
     def _feed(self, event: ConversationEvent) -> None:
         self._latest = max(self._latest, event.time or 0.0)

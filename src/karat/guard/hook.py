@@ -117,16 +117,14 @@ class _Hook:
         name = event.hook_event_name
         if name == "PreToolUse":
             return self._before_call(event)
+        if name in ("PostToolUse", "PostToolUseFailure"):
+            return self._after_call(event)
         conversation = self._open(event, begins=name == "SessionStart" and event.source in BEGINNINGS)
         if name == "UserPromptSubmit":
             conversation.user(event.prompt)
-        elif name == "PostToolUse":
-            conversation.report(_call_id(event), event.tool_response)
-        elif name == "PostToolUseFailure":
-            conversation.report_error(_call_id(event), event.error)
         elif name != "SessionStart":
             return HookAnswer(BLOCK, f"{visible(name)!r} is not an event that the guard is for")
-        return HookAnswer(BLOCK, conversation.trouble) if conversation.trouble else HookAnswer()
+        return _trouble_of(conversation)
 
     def _before_call(self, event: HookEvent) -> HookAnswer:
         if event.tool_name == PROBE:
@@ -136,16 +134,26 @@ class _Hook:
         if event.tool_name not in READERS and (file := self._find_protected(event.tool_input)):
             return HookAnswer(BLOCK, f"the call names {file}, which belongs to the guard. Leave it alone")
         tool = self._policy.find_name(event.tool_name)
-        if not self._policy.names(tool) and not self._matters(tool):
+        if not self._matters(tool):
             return HookAnswer()
         self._policy.refuse_changed()
-        arguments = event.tool_input if isinstance(event.tool_input, Mapping) else {"": event.tool_input}
         conversation = self._open(event)
-        decision = conversation.allow(tool, arguments, call=_call_id(event))
+        decision = conversation.allow(tool, _arguments(event), call=_call_id(event))
         return self._answer_with(decision)
 
+    def _after_call(self, event: HookEvent) -> HookAnswer:
+        tool = self._policy.find_name(event.tool_name)
+        if not self._matters(tool):
+            return HookAnswer()
+        conversation, call = self._open(event), (tool, _arguments(event))
+        if event.hook_event_name == "PostToolUse":
+            conversation.report(_call_id(event), event.tool_response, call=call)
+        else:
+            conversation.report_error(_call_id(event), event.error, call=call)
+        return _trouble_of(conversation)
+
     def _matters(self, tool: str) -> bool:
-        """Whether a rule looks back at calls of this tool, or only watches them."""
+        """Whether a rule speaks of calls of this tool: it stops them, looks back at them, or only watches them."""
         return any(self._policy.contract.slots("call", tool))
 
     def _answer_with(self, decision: Decision) -> HookAnswer:
@@ -177,6 +185,14 @@ class _Hook:
         """A file of the guard that a call names."""
         text = msgspec.json.encode(freeze_arguments({"": tool_input})).decode()
         return next((file for file in self._installation.protected if file in text), "")
+
+
+def _trouble_of(conversation: GuardedConversation) -> HookAnswer:
+    return HookAnswer(BLOCK, conversation.trouble) if conversation.trouble else HookAnswer()
+
+
+def _arguments(event: HookEvent) -> Mapping[str, Any]:
+    return event.tool_input if isinstance(event.tool_input, Mapping) else {"": event.tool_input}
 
 
 def _call_id(event: HookEvent) -> str:

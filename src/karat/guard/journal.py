@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from msgspec import Struct, structs
 
 from karat.errors import JournalError
 from karat.guard.decision import Decision
+from karat.model.trace import SECRETS_REMOVED
 from karat.rules.events import ConversationEvent
 
 FORMAT: Final = 1
@@ -83,7 +84,7 @@ class GuardJournal:
         )
         data = _encode(line)
         if self._redactor.finds(data):
-            data = _encode(self._redactor.redact(msgspec.json.decode(data)))
+            data = _encode(_mark_removed(self._redactor.redact(msgspec.json.decode(data))))
         with self._lock:
             self._open_file(len(data))
             _write_whole(self._descriptor, data + b"\n")
@@ -114,7 +115,14 @@ class GuardJournal:
             _write_whole(self._descriptor, _encode(self._header) + b"\n")
 
     def _path_of(self, number: int) -> Path:
-        return self._path.with_name(f"{self._path.name}.{number}")
+        return older_path(self._path, number)
+
+
+def _mark_removed(line: Any) -> Any:
+    """The line, which says itself that its values are not what they were."""
+    if isinstance(line.get("event"), dict):
+        line["event"].setdefault("doubt", SECRETS_REMOVED)
+    return line
 
 
 def _shorten(event: ConversationEvent) -> ConversationEvent:
@@ -146,13 +154,21 @@ def _note_on_span(decision: Decision) -> None:
         trace.get_current_span().add_event(SPAN_EVENT, attributes)
 
 
+def older_path(path: Path, number: int) -> Path:
+    """Where a file is kept that was replaced so many times: `decisions.1.jsonl`, which is read with its folder."""
+    return path.with_name(f"{path.stem}.{number}{path.suffix}")
+
+
+def files_of(path: str | Path) -> list[Path]:
+    """The files of a journal, those that were replaced first."""
+    older = (older_path(Path(path), number) for number in range(KEPT_FILES, 0, -1))
+    return [*(file for file in older if file.exists()), Path(path)]
+
+
 def read_guard_journal(path: str | Path) -> Iterator[GuardLine]:
     """The lines of a journal, those of the files that it replaced first. Raises JournalError where it is none."""
-    for number in range(KEPT_FILES, 0, -1):
-        older = Path(f"{path}.{number}")
-        if older.exists():
-            yield from _read_file(older)
-    yield from _read_file(path)
+    for file in files_of(path):
+        yield from _read_file(file)
 
 
 def _read_file(path: str | Path) -> Iterator[GuardLine]:
@@ -171,13 +187,12 @@ def _read_file(path: str | Path) -> Iterator[GuardLine]:
         raise JournalError(message, where=str(path), fix="Name a file that a guard wrote.") from None
 
 
-def find_unasked(lines: Sequence[GuardLine]) -> list[GuardLine]:
-    """The ends of calls that no decision was about, in conversations of which the beginning is there."""
-    begun = {line.conversation for line in lines if line.event is not None and line.event.index == 0}
-    asked = {(line.conversation, line.decision.call) for line in lines if line.decision is not None}
-    ends = (line for line in lines if line.event is not None and line.event.kind in ("result", "cancelled"))
-    return [
-        line
-        for line in ends
-        if line.event is not None and line.conversation in begun and (line.conversation, line.event.call) not in asked
-    ]
+def find_unasked(path: str | Path) -> Iterator[tuple[str, str]]:
+    """The calls that ran without a decision: the conversation of each, and its tool where that is known."""
+    # Hooks write journals and read none.
+    from karat.evidence.exports.guard_journal import GUARD_JOURNAL
+    from karat.evidence.exports.reading import read_conversations
+
+    for conversation in read_conversations(files_of(path), format=GUARD_JOURNAL.name):
+        for tool in conversation.unguarded:
+            yield conversation.id, tool

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import socket
+import tempfile
 import threading
 import webbrowser
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ from karat.journal.reader import LONGEST_HEADER, read_header
 from karat.plugins.project import Project
 from karat.reports.artifacts import usual_results_dirs
 from karat.system.loopback_auth import LOOPBACK, new_token
+from karat.viewer.guard_runs import is_guard_journal, write_guard_run
 
 if TYPE_CHECKING:
     import uvicorn
@@ -77,6 +79,8 @@ class ViewerServer:
     def __init__(self, server: uvicorn.Server, address: str, index: Index, listening: socket.socket) -> None:
         self._server = server
         self._index = index
+        self.files: tempfile.TemporaryDirectory[str] | None = None
+        """What it shows, where that was written for it alone; removed with it."""
         self._listening = listening
         self.address = address
 
@@ -85,8 +89,14 @@ class ViewerServer:
         try:
             self._server.run([self._listening])
         finally:
-            self._listening.close()
-            self._index.close()
+            self.close()
+
+    def close(self) -> None:
+        """Give back what it holds, also if it never ran."""
+        self._listening.close()
+        self._index.close()
+        if self.files is not None:
+            self.files.cleanup()
 
     def stop(self) -> None:
         self._server.should_exit = True
@@ -107,6 +117,8 @@ class ViewerServer:
 
 def viewer_of(path: Path | None, usual: Path, port: int, environ: Mapping[str, str], project: Project) -> ViewerServer:
     """A viewer over a folder or a journal, or where runs are usually kept."""
+    if path is not None and is_guard_journal(path):
+        return _view_guard(path, port, environ, project)
     folders, start = folders_of(path, list(dict.fromkeys((usual, *usual_results_dirs()))))
     listening = bind_port(port)
     try:
@@ -114,6 +126,19 @@ def viewer_of(path: Path | None, usual: Path, port: int, environ: Mapping[str, s
     except BaseException:
         listening.close()
         raise
+
+
+def _view_guard(path: Path, port: int, environ: Mapping[str, str], project: Project) -> ViewerServer:
+    """A viewer over the conversations of a guard, as they are now."""
+    folder = tempfile.TemporaryDirectory(prefix="karat-view-")
+    try:
+        environ = {**environ, "XDG_CACHE_HOME": folder.name}
+        viewer = viewer_of(write_guard_run(path, Path(folder.name)), Path(folder.name), port, environ, project)
+    except BaseException:
+        folder.cleanup()
+        raise
+    viewer.files = folder
+    return viewer
 
 
 def build_server(index: Index, listening: socket.socket, project: Project, start: str = "/") -> ViewerServer:

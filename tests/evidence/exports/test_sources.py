@@ -89,4 +89,4 @@ def test_every_source_gives_the_same_verdicts(source: Source, tmp_path: Path) ->
 
 
 def test_every_format_has_a_source() -> None:
-    assert {format.name for format in FORMATS} == {source.format for source in SOURCES} | {"karat"}
+    assert {format.name for format in FORMATS} == {source.format for source in SOURCES} | {"karat", "karat-guard"}

@@ -7,19 +7,22 @@ from __future__ import annotations
 import os
 import platform
 import tempfile
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Protocol
 
 from msgspec import structs
 
-from karat.analysis.check.judges import ConversationJudge
 from karat.analysis.check.masks import Masks
 from karat.analysis.check.model import CheckReport
 from karat.evidence.exports.record import RecordedConversation
 from karat.journal.limits import cap_trace
 from karat.journal.writer import encode
 from karat.model.run import RECORDED_CHECK, CaseRecord, Footer, Header
+from karat.model.suite import Case
+from karat.model.trace import Trace
+from karat.model.verdict import Verdict
 from karat.reports.artifacts import open_atomic, stamp
 from karat.scoring.tally import Tally
 from karat.text.wording import pluralize
@@ -30,10 +33,20 @@ USUAL_MOST: Final = 1_000
 """So many conversations are kept unless the user says otherwise."""
 
 
+class KeepingJudge(Protocol):
+    """What says how a conversation is kept: as which case, and with which verdict."""
+
+    def case_of(self, conversation: RecordedConversation) -> Case: ...
+
+    def report(
+        self, trace: Trace, tags: tuple[str, ...] = (), metadata: Mapping[str, Any] | None = None
+    ) -> Verdict: ...
+
+
 class KeptConversations:
     """The first conversations that broke a rule or left one unknown; a file appears when all are judged."""
 
-    def __init__(self, path: Path, judge: ConversationJudge, most: int, masks: Masks) -> None:
+    def __init__(self, path: Path, judge: KeepingJudge, most: int, masks: Masks) -> None:
         self.path = path
         self._judge = judge
         self._most = most

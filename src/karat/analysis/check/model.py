@@ -136,6 +136,9 @@ class CheckReport(Struct, frozen=True, kw_only=True):
     """Of the others, those in which a rule is unknown."""
     untriggered: int
     """Conversations in which nothing triggered a rule."""
+    unguarded: int = 0
+    """Conversations in which a call ran that the guard, which wrote them down, was not asked about."""
+    first_unguarded: ConversationExample | None = None
     by: GroupKey | None = None
     unit: Literal["conversation", "user"] = "conversation"
     """What intervals count as one: conversations of one user are alike."""
@@ -158,7 +161,12 @@ class CheckReport(Struct, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> ExitCode:
-        """5 if nothing was judged; 1 if a gate is not met, or without one if a rule is broken or unknown."""
+        """5 if nothing was judged; 1 if a gate is not met, or without one if a rule is broken or unknown.
+
+        A guard that was passed by is always 1.
+        """
+        if self.unguarded:
+            return ExitCode.FAILED
         if not self.tested:
             return ExitCode.NOTHING_SELECTED
         if self.max_broken is not None:

@@ -86,6 +86,11 @@ def about_lines(report: CheckReport) -> Iterator[str]:
         )
         parts = ", ".join(f"{n:,} {words}" for n, words in why if n)
         yield f"{report.judged:,} of {chosen.read:,} conversations were judged: {parts}"
+    if report.first_unguarded is not None:
+        example = report.first_unguarded
+        count = count_words(report.unguarded, "conversation")
+        where = f"first {example.why} in {example_words(example)}"
+        yield f"THE GUARD WAS PASSED BY in {count}: a call ran that it was not asked about, {where}"
     if chosen.why_undecided:
         yield f"--where: {chosen.why_undecided}"
     if report.without_session:

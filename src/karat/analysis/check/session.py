@@ -216,6 +216,8 @@ def build_report(
         unit="user" if tally.users else "conversation",
         users=tally.users,
         without_session=tally.without_session,
+        unguarded=tally.unguarded,
+        first_unguarded=None if tally.first_unguarded is None else masks.example(tally.first_unguarded),
         first_at=tally.first_at,
         last_at=tally.last_at,
         max_broken=options.max_broken,

@@ -176,6 +176,8 @@ class ConversationTally:
     def __init__(self, rules: int, by: GroupKey | None) -> None:
         self.rules = [RuleTally() for _ in range(rules)]
         self.judged = self.clean = self.broken = self.unknown = self.untriggered = self.without_session = 0
+        self.unguarded = 0
+        self.first_unguarded: ConversationExample | None = None
         self.first_at: float | None = None
         self.last_at: float | None = None
         self.formats: dict[str, None] = {}
@@ -194,7 +196,7 @@ class ConversationTally:
         return round(bits * math.log(bits / max(empty, 1)))
 
     def add(self, conversation: RecordedConversation, outcomes: Outcomes) -> bool:
-        """Count one conversation; whether it broke a rule or left one unknown."""
+        """Count one conversation; whether it broke a rule, left one unknown, or passed its guard by."""
         self.judged += 1
         self.formats[conversation.format] = None
         self.without_session += not conversation.has_session
@@ -223,7 +225,16 @@ class ConversationTally:
         self.unknown += worst == 1
         self.clean += not worst and bool(outcomes)
         self.untriggered += not outcomes
-        return worst > 0
+        if conversation.unguarded:
+            self._note_unguarded(conversation)
+        return worst > 0 or bool(conversation.unguarded)
+
+    def _note_unguarded(self, conversation: RecordedConversation) -> None:
+        self.unguarded += 1
+        if self.first_unguarded is None:
+            why = conversation.unguarded[0] or "a call of which the tool is not known"
+            about = (conversation.id, conversation.source, why, conversation.started_at, conversation.user)
+            self.first_unguarded = ConversationExample(*about, len(conversation.unguarded))
 
     def _note_user(self, user: str) -> int:
         value = crc32(user.encode("utf-8", "surrogatepass"))

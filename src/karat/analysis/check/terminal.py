@@ -91,7 +91,7 @@ def write_check(report: CheckReport, out: TextIO, *, colour: bool = False) -> No
 
 
 def _lines(report: CheckReport, colour: bool) -> Iterator[str]:
-    style = RED if report.broken else YELLOW if report.unknown else GREEN
+    style = RED if report.broken or report.unguarded else YELLOW if report.unknown else GREEN
     yield paint(headline(report), BOLD + style, colour)
     if not report.selected.read:
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from karat.evidence.exports.base import ExportFormat
+from karat.evidence.exports.guard_journal import GUARD_JOURNAL
 from karat.evidence.exports.karat_records import KARAT
 from karat.evidence.exports.langfuse import LANGFUSE
 from karat.evidence.exports.langsmith import LANGSMITH
@@ -16,4 +17,5 @@ from karat.evidence.exports.responses import RESPONSES
 
 FORMATS: tuple[ExportFormat, ...] = (
     *(OTLP, PHOENIX, PATRONUS, MLFLOW, LANGFUSE, LANGSMITH, OPENAI_AGENTS, OPENAI_CHAT, ANTHROPIC, RESPONSES, KARAT),
+    GUARD_JOURNAL,
 )

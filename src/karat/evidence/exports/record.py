@@ -29,6 +29,9 @@ class RecordedConversation(Struct, frozen=True, kw_only=True):
     version: str = ""
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = {}
+    unguarded: tuple[str, ...] = ()
+    """The tools whose calls ran although a guard wrote this and was not asked about them; empty: which it was is not
+    known."""
 
 
 class ExportError(KaratError):
