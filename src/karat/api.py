@@ -490,7 +490,7 @@ async def astress(
     )
     previous = None if resume is None else open_journal(resume, project)
     folder = Path(how.get("results_dir") or default_results_dir(str(suite), config))
-    request = RunRequest.of(how, _selection(how))
+    request = RunRequest.of(how, _selection(how), read_base=_read_base)
     return await stress_suite(str(suite), target, RunOptions.of(how), request, folder, config, options, previous)
 
 

@@ -196,7 +196,9 @@ class HowToRun(CaseKeywords, total=False):
     ]
     baseline: Annotated[
         str | None,
-        Option("With --confirm: the earlier runs to compare with, such as @baseline or @last-5.", metavar="B"),
+        Option(
+            "With --confirm or --guard: the earlier runs to compare with, such as @baseline or @last-5.", metavar="B"
+        ),
     ]
     confirm: Annotated[
         int,

@@ -65,6 +65,89 @@ def test_a_run_says_what_the_guard_refused(karat: Callable[..., Ran], workers: s
     assert "PASS     c1" in run.out
 
 
+def test_a_baseline_shows_what_the_guard_changed(karat: Callable[..., Ran]) -> None:
+    cases = [
+        {"id": "broken", "prompt": "pay", "expected": {"tool_calls": [{"tool": "pay_invoice", "success": True}]}},
+        {"id": "saved", "prompt": "pay", "expected": {"must_not_say": ["paid for sure"], "must_say_any": ["Not paid"]}},
+        {"id": "same", "prompt": "pay", "expected": {"must_say_any": ["never said"]}},
+        {"id": "untouched", "prompt": "look and pay", "expected": {"must_say_any": ["paid"]}},
+    ]
+    Path("suite.json").write_text(json.dumps({"karat": 1, "cases": cases}))
+    assert karat("run", "suite.json", *RUN[:2]).code == 1
+    [journal] = Path("karat-results").glob("suite-2*.jsonl")
+    run = karat("run", "suite.json", *RUN, "--baseline", str(journal), "--report", "json=r.json")
+    assert "the guard refused 3 calls in 3 cases: pay_invoice by look-first (3)" in run.out
+    assert "wrongly blocked, they pass without the guard: broken\n" in run.out
+    assert "saved, they do not pass without the guard: saved\n" in run.out
+    assert json.loads(Path("r.json").read_text())["summary"]["guard"]["saved"] == ["saved"]
+    [newest] = {str(path) for path in Path("karat-results").glob("suite-2*.jsonl")} - {str(journal)}
+    for kind in ("html", "junit", "github-summary", "markdown"):
+        assert karat("report", newest, "--format", kind, "-o", f"r.{kind}").code == 0
+        assert "pass without the guard: broken" in Path(f"r.{kind}").read_text(), kind
+
+
+def test_repeats_are_compared_as_a_whole(karat: Callable[..., Ran]) -> None:
+    file = suite("pay", expected={"tool_calls": [{"tool": "pay_invoice", "success": True}]})
+    karat("run", file, *RUN[:2], "--repeat", "2")
+    [journal] = Path("karat-results").glob("suite-2*.jsonl")
+    run = karat("run", file, *RUN, "--baseline", str(journal), "--repeat", "2")
+    assert "the guard refused 2 calls in 1 case" in run.out
+    assert "pass without the guard: c0" in run.out
+
+
+def test_a_case_that_the_baseline_lacks_cannot_be_compared(karat: Callable[..., Ran]) -> None:
+    karat("run", suite("pay"), *RUN[:2])
+    [journal] = Path("karat-results").glob("suite-2*.jsonl")
+    run = karat("run", suite("pay", "pay now"), *RUN, "--baseline", str(journal))
+    assert "1 case of them cannot be compared" in run.out
+
+
+def test_a_guard_that_refuses_all_that_rules_are_about_fails_the_run() -> None:
+    case = {"id": "a", "prompt": "pay", "expected": {"max_tool_calls": 9}}
+    suite = {"karat": 1, "rules": CALLS_RULES, "cases": [case]}
+    done = library.run(suite, reports_calls, guard="policy.karat.yaml", workers=0)
+    assert done.summary.is_untested
+    assert done.exit_code == 1
+    assert done.summary.guard is not None
+    assert done.summary.guard.by_rule == {"pay_invoice by look-first": 1}
+
+
+def test_a_baseline_needs_something_to_compare_for(karat: Callable[..., Ran]) -> None:
+    run = karat("run", suite("pay"), *RUN[:2], "--baseline", "@last")
+    assert run.code == 4
+    assert "With --guard, a baseline alone shows what the guard changed" in run.err
+
+
+STRESSED = """
+def get_invoice(id): return {"id": id, "total": 80}
+
+def pay_invoice(id): return {"status": "paid"}
+
+def answer(prompt, conversation):
+    try:
+        conversation.tool(get_invoice)(id="A")
+    except Exception:
+        pass
+    try:
+        conversation.tool(pay_invoice)(id="A")
+        return {"final_message": "Paid.", "tool_calls": []}
+    except Exception:
+        return {"final_message": "Sorry, the payment failed: I could not look the invoice up.", "tool_calls": []}
+"""
+
+
+def test_stress_says_which_cells_the_guard_saved(karat: Callable[..., Ran]) -> None:
+    Path("desk.py").write_text(STRESSED)
+    case = {"id": "c", "prompt": "Pay.", "expected": {"tool_calls_any": ["pay_invoice"]}}
+    Path("suite.json").write_text(json.dumps({"karat": 1, "effects": {"pay_invoice": ["paid"]}, "cases": [case]}))
+    faults = ("--faults", "error", *RUN[:2])
+    karat("stress", "suite.json", *faults)
+    [journal] = Path("karat-results").glob("suite-stress-2*.jsonl")
+    stressed = karat("stress", "suite.json", *faults, "--guard", "policy.karat.yaml", "--baseline", str(journal))
+    assert "the guard refused 1 call in 1 case: pay_invoice by look-first" in stressed.out
+    assert "saved, they do not pass without the guard: c/get_invoice/error" in stressed.out
+
+
 def test_a_refused_call_is_requested_and_never_ran(tmp_path: Path) -> None:
     [record] = library.run(suite("pay"), "python:desk.py:answer", guard="policy.karat.yaml", workers=0)
     [call] = record.trace.tool_calls

@@ -10,7 +10,7 @@ import click
 
 from karat.cli.options import AT_LEAST_ONE, PATH, comma_list, options_of_runs, read_verbosity, selection
 
-OF_A_RUN = ("timeout", "concurrency", "workers", "rate", "tape", "guard", "options", "results_dir")
+OF_A_RUN = ("timeout", "concurrency", "workers", "rate", "tape", "guard", "baseline", "options", "results_dir")
 
 
 @click.command(short_help="Break an agent's tools and models, and check how it reacts.")

@@ -81,9 +81,11 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             fix = "Choose the executor 'ray', or leave the address out."
             message = "the address of a Ray cluster is given, and nothing runs there."
             raise UsageError(message, fix=fix, slug="bad-option")
-        if bool(self.confirm) is not (self.baseline is not None):
+        has_base = self.baseline is not None
+        if (self.confirm and not has_base) or (has_base and not (self.confirm or self.guard)):
             fix = (
-                "Give both: --baseline names the runs that a case must have fallen from, --confirm how often to run it."
+                "Give both: --baseline names the runs that a case must have fallen from, --confirm how often to run "
+                "it. With --guard, a baseline alone shows what the guard changed."
             )
             raise UsageError("--baseline and --confirm go together.", fix=fix, slug="bad-option")
         if self.confirm and self.repeat == "auto":

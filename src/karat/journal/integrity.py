@@ -9,13 +9,13 @@ from __future__ import annotations
 from array import array
 from collections.abc import Container, Iterator, Sequence
 from itertools import pairwise
-from typing import Final, TypedDict
+from typing import Final, NotRequired, TypedDict
 
 from msgspec import structs
 
 from karat.journal.views import RecordToVerify, VerdictToCompare
 from karat.model.cost import Spent
-from karat.model.run import CaseRecord, Footer, Header, Keys, Summary, content, target_identity
+from karat.model.run import CaseRecord, Footer, GuardSummary, Header, Keys, Summary, content, target_identity
 from karat.model.suite import Case
 from karat.model.trace import OF_CASE, REMOVED, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, Verdict
@@ -152,6 +152,8 @@ class Ending(TypedDict):
     interrupted: bool
     broken: bool
     misconfigured: bool
+    guard: NotRequired[GuardSummary]
+    """What only the run itself knew: how cases came out without its guard."""
 
 
 ENDED = Ending(incomplete="", interrupted=False, broken=False, misconfigured=False)
@@ -160,12 +162,15 @@ ENDED = Ending(incomplete="", interrupted=False, broken=False, misconfigured=Fal
 def ending(faults: Sequence[str], footer: Footer | None) -> Ending:
     """How a run ended, by its footer and by what is wrong with its journal."""
     summary = footer.summary if footer else Summary(incomplete="the run did not end", interrupted=True)
-    return {
+    end: Ending = {
         "incomplete": f"the journal was changed: {', '.join(faults)}" if faults else summary.incomplete,
         "interrupted": summary.interrupted,
         "broken": summary.broken,
         "misconfigured": summary.misconfigured,
     }
+    if summary.guard is not None:
+        end["guard"] = summary.guard
+    return end
 
 
 def derive_verdict(record: RecordToVerify | CaseRecord) -> Verdict:

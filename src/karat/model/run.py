@@ -101,6 +101,22 @@ class CaseRecord(Struct, frozen=True, omit_defaults=True, kw_only=True, tag="cas
         return self.verdict.status
 
 
+class GuardSummary(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """What a guard refused in a run, and what came of that."""
+
+    calls: int
+    cases: int
+    """Those in which it refused a call."""
+    by_rule: dict[str, int]
+    """How many calls of which tool were refused by which rule: `pay by look-first`."""
+    compared: int = 0
+    """Of these cases, those that came to something in a run without the guard."""
+    wrong: tuple[str, ...] = ()
+    """Those that passed without the guard, and do not with it."""
+    saved: tuple[str, ...] = ()
+    """Those that pass with the guard, and did not without it."""
+
+
 class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The printed verdict of a run; the exit code is a function of it and nothing else.
 
@@ -150,6 +166,8 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
     rate_high: float = 1.0
     """Of the cases that count for the pass rate: how many clusters they are, and its interval at 95 %."""
     spent: Spent = NOTHING_SPENT
+    guard: GuardSummary | None = None
+    """None: no guard refused a call."""
 
     @property
     def judged(self) -> int:
@@ -175,7 +193,8 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
         if self.failed or self.error or self.incomplete or refused:
             return ExitCode.FAILED
         if self.is_untested:
-            return ExitCode.NOTHING_SELECTED
+            # A guard that refused every call that a rule is about left nothing to judge, and that is no success.
+            return ExitCode.FAILED if self.guard is not None else ExitCode.NOTHING_SELECTED
         return ExitCode.OK if self.passed or self.partial or self.xfailed else ExitCode.NOTHING_SELECTED
 
 

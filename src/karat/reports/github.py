@@ -14,7 +14,7 @@ from karat.reports.base import OutcomeReport, SeveralRunsReport
 from karat.reports.case_details import headline, why_not_passed
 from karat.reports.case_facts import BROKEN, CaseOutcome
 from karat.reports.escaping import markdown_cell, terminal
-from karat.reports.run_facts import counts, draft_words, incomplete, repeats, replay_words
+from karat.reports.run_facts import counts, draft_words, guard_words, incomplete, repeats, replay_words
 from karat.reports.suite_lines import suite_place
 from karat.scoring.figures import run_words
 
@@ -129,6 +129,7 @@ def _head(run: RunView) -> Iterator[str]:
     yield f"\n{run_words(run.summary, run.prices)}\n"
     if line := repeats(run.summary):
         yield f"\n{line}\n"
+    yield from (f"\n{markdown_cell(line)}\n" for line in guard_words(run.summary))
 
 
 def _detail(name: str, record: CaseRecord) -> Iterator[str]:

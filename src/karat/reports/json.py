@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
+import msgspec
 from msgspec import Struct
 
 from karat.checks.catalog import CheckCatalog
@@ -274,6 +275,8 @@ def _summary(run: RunView) -> dict[str, object]:
         row["unjudged"] = summary.unjudged
     if summary.rules:
         row |= {"rules": summary.rules, "untested_rules": list(summary.untested_rules)}
+    if summary.guard is not None:
+        row["guard"] = msgspec.to_builtins(summary.guard)
     row["figures"] = _figures(summary, run.prices)
     if summary.skipped or summary.xfailed:
         row |= {"skip": summary.skipped, "xfail": summary.xfailed}

@@ -16,7 +16,7 @@ from karat.reports.base import SeveralRunsReport
 from karat.reports.case_details import headline, why_not_passed
 from karat.reports.case_facts import CaseOutcome, check_facts, tokens
 from karat.reports.escaping import terminal
-from karat.reports.run_facts import count_finished, draft_words, incomplete, replay_words, seconds
+from karat.reports.run_facts import count_finished, draft_words, guard_words, incomplete, replay_words, seconds
 from karat.reports.suite_lines import suite_place
 from karat.scoring.figures import cost_words, rate_words
 
@@ -110,6 +110,7 @@ def _head(run: RunView, name: str, file: str) -> Iterator[str]:
         "unjudged": str(summary.unjudged or ""),
         "draft": draft_words(run),
         "replayed": replay_words(run.header),
+        "guard": "; ".join(guard_words(summary)),
     }
     yield from _property_lines([*properties, *((name, words) for name, words in optional.items() if words)])
 

@@ -28,6 +28,7 @@ from karat.reports.run_facts import (
     count_planned,
     counts,
     draft_words,
+    guard_words,
     incomplete,
     repeats,
     replay_words,
@@ -151,6 +152,7 @@ def _head(run: RunView) -> Iterator[str]:
     yield f"- Pass rate: {run_words(summary, run.prices)}\n"
     if repeated := repeats(summary):
         yield f"- {repeated}\n"
+    yield from (f"- {markdown_cell(line[0].upper() + line[1:])}\n" for line in guard_words(summary))
     yield f"- Average soft score: {_score(summary.avg_soft_score) or 'none'}\n\n"
     columns = (*COLUMNS, *["Not judged"] * bool(summary.unjudged), *["Repeats"] * (header.repeat > 1))
     yield f"| {' | '.join(columns)} |\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
@@ -13,6 +14,8 @@ from karat.text.wording import percent, pluralize
 DRAFT: Final = "this suite is a draft: read what it expects, then remove `draft: true` from it"
 
 NO_RULE_TESTED: Final = "nothing triggered any rule of the suite, so that none of them was tested: exit code 5"
+NAMED_CASES: Final = 10
+"""So many cases that a guard saved or broke are named in a line."""
 NAMED_RULES = 3
 """So many rules that were not tested are named in a line."""
 
@@ -97,6 +100,34 @@ def replay_words(header: Header) -> str:
     partly = "partly " if tape["mode"] == "extend" else ""
     digest = f" ({tape['sha256'][:12]})" if tape.get("sha256") else ""
     return f"{partly}replayed from the tape {tape.get('file', '')}{digest}"
+
+
+def guard_words(summary: Summary) -> list[str]:
+    """What a guard refused, and what came of that, a line each; none if it refused nothing."""
+    guard = summary.guard
+    if guard is None:
+        return []
+    rules = [f"{what} ({times})" if times > 1 else what for what, times in guard.by_rule.items()]
+    refused = f"{pluralize(guard.calls, 'call')} in {pluralize(guard.cases, 'case')}: {_list_some(rules)}"
+    lines = [f"the guard refused {refused}"]
+    if not guard.compared:
+        return [
+            *lines,
+            "with --baseline and a run without the guard, this says which cases it saved and which it broke",
+        ]
+    lines.append(f"wrongly blocked, they pass without the guard: {_list_some(guard.wrong) or 'none'}")
+    lines.append(f"saved, they do not pass without the guard: {_list_some(guard.saved) or 'none'}")
+    if lacking := guard.cases - guard.compared:
+        lines.append(
+            f"{pluralize(lacking, 'case')} of them cannot be compared: the baseline has none that asks the same"
+        )
+    return lines
+
+
+def _list_some(names: Sequence[str]) -> str:
+    """Names as far as a line has room."""
+    more = f" and {len(names) - NAMED_CASES} more" if len(names) > NAMED_CASES else ""
+    return f"{', '.join(names[:NAMED_CASES])}{more}"
 
 
 def incomplete(run: RunView) -> str:

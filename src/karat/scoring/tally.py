@@ -13,6 +13,7 @@ from karat.model.run import CaseRecord, Header, Summary
 from karat.model.sequential import SequentialTest
 from karat.model.suite import Case
 from karat.model.verdict import NOTHING_SHORT, CaseStatus, RuleMarks, Shortfall, Verdict
+from karat.scoring.guarded import GUARD, GuardTally, Refusals, read_refusals
 from karat.scoring.intervals import Estimate, Runs, group_clusters, pass_rate
 
 DIGITS = 9
@@ -71,15 +72,19 @@ class Contribution(Struct, frozen=True, array_like=True, gc=False):
     shortfall: Shortfall = NOTHING_SHORT
     cluster: str = ""
     spent: Spent = NOTHING_SPENT
+    refusals: Refusals | None = None
 
     @classmethod
-    def of(cls, case: Case, verdict: Verdict, spent: Spent) -> Contribution:
-        return cls(verdict.status, verdict.soft.value, case.min_pass_rate, verdict.shortfall, case.cluster, spent)
+    def of(cls, case: Case, verdict: Verdict, spent: Spent, refusals: Refusals | None = None) -> Contribution:
+        soft, short = verdict.soft.value, verdict.shortfall
+        return cls(verdict.status, soft, case.min_pass_rate, short, case.cluster, spent, refusals)
 
     @classmethod
     def of_record(cls, record: CaseRecord) -> Contribution:
-        spent = count_spent(record.trace.tokens, record.trace.metadata.get(COST))
-        return cls.of(record.case, record.verdict, spent)
+        trace = record.trace
+        spent = count_spent(trace.tokens, trace.metadata.get(COST))
+        refusals = read_refusals(record.case.id, trace) if GUARD in trace.metadata else None
+        return cls.of(record.case, record.verdict, spent, refusals)
 
 
 @dataclass(eq=False)
@@ -106,6 +111,9 @@ class Tally:
     _cluster_of: dict[int, str] = field(default_factory=dict)
     _spent: Spent = NOTHING_SPENT
     _silent: int = 0
+    _guard: GuardTally = field(default_factory=GuardTally)
+    _refused_as: dict[int, CaseStatus] = field(default_factory=dict)
+    """How the cases with a refused call came out, where each is run once."""
     # Whole units, because a sum of floats depends on the order in which cases happen to finish.
     _soft_sum: int = 0
     _soft_count: int = 0
@@ -133,6 +141,9 @@ class Tally:
         self._unjudged += short.count
         if short.rules:
             self._rules.add(short.rules)
+        if outcome.refusals is not None:
+            self._guard.add(index, outcome.refusals)
+            self._refused_as[index] = status
         if self.repeat == 1:
             self._counts[status] += 1
             if outcome.cluster and status not in _UNCOUNTED:
@@ -227,7 +238,15 @@ class Tally:
             rate_low=round(rate.low, DIGITS),
             rate_high=round(rate.high, DIGITS),
             spent=self._spent + Spent(runs=self._silent),
+            guard=self._guard.summary(self._status_of, self.baseline),
         )
+
+    def _status_of(self, index: int) -> CaseStatus:
+        """How a case in which a guard refused a call came out."""
+        if self.repeat == 1:
+            return self._refused_as[index]
+        rate, counts = self._cases[index]
+        return case_status(counts, rate, self.until)
 
     def _clusters_of(self, ends: Mapping[int, CaseStatus]) -> dict[str, Counter[Runs]]:
         """How the cases of each cluster came out over their repeats."""

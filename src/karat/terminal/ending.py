@@ -19,7 +19,16 @@ from karat.reports.artifacts import explain_errors
 from karat.reports.case_details import headline
 from karat.reports.case_facts import BROKEN, by_case
 from karat.reports.escaping import terminal
-from karat.reports.run_facts import counts, draft_words, incomplete, repeats, replay_words, seconds, untested_words
+from karat.reports.run_facts import (
+    counts,
+    draft_words,
+    guard_words,
+    incomplete,
+    repeats,
+    replay_words,
+    seconds,
+    untested_words,
+)
 from karat.reports.run_result import RunResult
 from karat.reports.writing import write_into
 from karat.scoring.figures import run_words
@@ -116,6 +125,7 @@ def show_summary(run: RunView, artifacts: Sequence[Path], screen: Screen) -> Non
         verdict,
         untested_words(summary),
         repeats(summary),
+        *guard_words(summary),
         draft_words(run),
         replay_words(run.header),
     )

@@ -29,6 +29,7 @@ from karat.model.verdict import CaseStatus
 from karat.options import SelectionKeywords
 from karat.plugins.project import Project, join_dotted, read_table
 from karat.reports.artifacts import open_atomic
+from karat.reports.run_facts import guard_words
 from karat.reports.run_result import RunResult
 from karat.scoring.verdicts import judge_case
 from karat.suites.decisions import spell_turn
@@ -79,6 +80,8 @@ class StressKeywords(SelectionKeywords, ProgramKeywords, total=False):
     seed: int
     injections: str | Path | None
     faults: Sequence[str] | None
+    baseline: str | None
+    """With a guard: a stress run without it, to compare with."""
 
 
 class StressResult(Struct, frozen=True):
@@ -112,7 +115,7 @@ async def stress_suite(
         target = base.header.target if target is None else target
     else:
         request.notice("first without faults: only cases that pass can show what a fault does")
-        first = await run_suite(chosen, target, how, request, results_dir, config)
+        first = await run_suite(chosen, target, structs.replace(how, baseline=None), request, results_dir, config)
         if first.summary.incomplete:
             return first
         base = first.journal
@@ -122,7 +125,7 @@ async def stress_suite(
     runs = pluralize(len(plan.cases), "run")
     request.notice(f"{pluralize(len(plan.cells), 'cell')} of {pluralize(len(sources), 'case')}, {runs}")
     cells = _suite_of(located.suite, plan)
-    how = structs.replace(how, timeout=how.timeout or _deadline(base), repeat=1, confirm=0, baseline=None, retries=0)
+    how = structs.replace(how, timeout=how.timeout or _deadline(base), repeat=1, confirm=0, retries=0)
     request = structs.replace(
         request, selection=EVERYTHING, header={STRESS: structs.asdict(options)}, reports=("html",)
     )
@@ -204,7 +207,7 @@ def report_of(plan: StressPlan, journal: Journal, options: StressOptions, suite:
         cells=tuple(cell for cell in judged if cell is not None),
         left_out=plan.left_out,
         not_tried=plan.not_tried,
-        notes=plan.notes,
+        notes=(*plan.notes, *guard_words(journal.summary)),
         incomplete=journal.summary.incomplete,
     )
 

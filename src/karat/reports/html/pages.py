@@ -67,10 +67,21 @@ def _wordings() -> tuple[Callable[..., object], ...]:
         rate_view,
         suite_name,
     )
-    from karat.reports.run_facts import repeats, replay_words
+    from karat.reports.run_facts import guard_words, repeats, replay_words
     from karat.scoring.figures import cost_words, rate_words, token_words
 
-    of_runs = (commit, counts, format_time_between, moment, parts, rate_view, repeats, replay_words, suite_name)
+    of_runs = (
+        commit,
+        counts,
+        format_time_between,
+        guard_words,
+        moment,
+        parts,
+        rate_view,
+        repeats,
+        replay_words,
+        suite_name,
+    )
     figures = (cost_words, rate_words, token_words)
     of_cases = (
         clip_long,
