@@ -1,12 +1,10 @@
-"""How long a guard takes, what it keeps, and what it refuses in published conversations: `python -m benchmarks.guard`.
+"""How long a guard takes, and what it keeps: `python -m benchmarks.guard`.
 
-With `--trajectories FILE` (the format of tau-bench) the policy of its desk in `published/policies` is held against
-every call of every conversation: the decision of the guard, and that of judging the conversation up to that call.
+What it refuses in published conversations says `python -m benchmarks.published guard`.
 """
 
 from __future__ import annotations
 
-import argparse
 import gc
 import json
 import resource
@@ -15,22 +13,17 @@ import sys
 import tempfile
 import time
 import tracemalloc
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 import karat
-from benchmarks.published.rules import Policy, find_domain, judge_runs, read_policy, read_runs
 from karat.guard.conversation import GuardedConversation
-from karat.guard.decision import decide
 from karat.guard.install import install_guard
 from karat.guard.policy import load_policy
 from karat.guard.serve import DecisionServer
-from karat.rules.events import ConversationEvent
-from karat.rules.monitor import Monitor
 
 RULES = 20
 CALLS = 2_000
@@ -141,72 +134,7 @@ def time_hook(folder: Path) -> str:
     return f"hook, cold: {hook:.0f} ms of CPU time, {hook - bare:.0f} ms above python -c pass"
 
 
-class Refused(NamedTuple):
-    """A call of a published conversation that the guard would have refused."""
-
-    conversation: str
-    reward: float
-    rule: str
-    why: str
-
-
-def hold_published(path: Path) -> tuple[str, list[Refused]]:
-    """Ask the guard about every call, and judge the conversation up to it; both must say the same."""
-    runs = read_runs(path)
-    policy = read_policy(find_domain(runs))
-    calls, agree = 0, 0
-    refused: list[Refused] = []
-    conversations = list(judge_runs(policy, runs))
-    for conversation in conversations:
-        monitor = Monitor(policy.contract)
-        for place, event in enumerate(conversation.events.events):
-            if event.kind == "call":
-                calls += 1
-                decision = decide(monitor.preview(event), event, frozenset())
-                agree += bool(decision) is not finds_more(policy, conversation.events.events[:place], event)
-                if not decision:
-                    first = decision.reasons[0]
-                    refused.append(Refused(conversation.id, conversation.reward, first.rule, first.evidence))
-            monitor.feed(event)
-    stopped = {one.conversation for one in refused}
-    of_rewarded = {one.conversation for one in refused if one.reward > 1 - 1e-6}
-    rewarded = sum(one.reward > 1 - 1e-6 for one in conversations)
-    text = (
-        f"{path.name}: {len(conversations)} conversations, {calls} calls, the guard and the judge agree on {agree}; "
-        f"refused {len(refused)} calls in {len(stopped)} conversations, of which {len(stopped - of_rewarded)} had no "
-        f"reward ({len(conversations) - rewarded} had none) and {len(of_rewarded)} had one ({rewarded} had one); "
-        f"by rule: {dict(Counter(one.rule for one in refused).most_common())}"
-    )
-    return text, refused
-
-
-def finds_more(policy: Policy, before: Sequence[ConversationEvent], call: ConversationEvent) -> bool:
-    """Whether judging finds more with the call than without it, if the call succeeds."""
-    end = ConversationEvent(kind="result", index=call.index + 1, tool=call.tool, call=call.call, success=True)
-    return findings(policy, [*before, call, end]) > findings(policy, before)
-
-
-def findings(policy: Policy, events: Sequence[ConversationEvent]) -> int:
-    guarded = {rule.id for rule in policy.contract.rules if not rule.is_known_afterwards}
-    monitor = Monitor(policy.contract)
-    for event in events:
-        monitor.feed(event)
-    return sum(len(verdict.findings) for verdict in monitor.verdicts() if verdict.rule in guarded)
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--trajectories", type=Path, nargs="*", default=())
-    parser.add_argument("--show", action="store_true", help="print what is refused in conversations with a reward")
-    asked = parser.parse_args()
-    for path in asked.trajectories:
-        text, refused = hold_published(path)
-        print(text)
-        for one in refused if asked.show else ():
-            if one.reward > 1 - 1e-6:
-                print(f"  {one.conversation} {one.rule}: {one.why}")
-    if asked.trajectories:
-        return
     with tempfile.TemporaryDirectory() as folder:
         for line in time_in_process(Path(folder)):
             print(line, flush=True)

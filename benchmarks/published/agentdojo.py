@@ -16,6 +16,7 @@ import karat
 from benchmarks.published.rules import Policy
 from karat.evidence.conversation_events import read_conversation
 from karat.importers.agentdojo import read_result
+from karat.model.trace import Trace
 from karat.rules.events import RuleOutcome
 from karat.rules.monitor import judge_events
 
@@ -44,7 +45,7 @@ def read_runs(path: Path) -> Iterator[Mapping[str, Any]]:
 
 def judge_run(policy: Policy, run: Mapping[str, Any]) -> JudgedRun:
     about = run["metadata"]
-    conversation = read_conversation(karat.trace_from_messages([*map(_convert_message, run["messages"])]))
+    conversation = read_conversation(read_messages(run["messages"]))
     verdicts = judge_events(policy.contract, conversation.events, conversation.end)
     broken = next((verdict for verdict in verdicts if verdict.outcome is RuleOutcome.BROKEN), None)
     is_attacked = about["injection_task_id"] is not None
@@ -69,6 +70,11 @@ def data_flow_table(judged: Sequence[JudgedRun], shown: int = 0) -> str:
     tasks = Counter((run.kind, run.name.split(" ", 1)[1], run.rule) for run in wrong)
     lines += [f"{count} {kind}: {name} {rule}".rstrip() for (kind, name, rule), count in tasks.most_common(shown)]
     return "\n".join(lines)
+
+
+def read_messages(messages: Sequence[Mapping[str, Any]]) -> Trace:
+    """The trace of a run, with the message that requested each call."""
+    return karat.trace_from_messages([*map(_convert_message, messages)])
 
 
 def _convert_message(message: Mapping[str, Any]) -> dict[str, Any]:

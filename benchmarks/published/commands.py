@@ -8,7 +8,18 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from benchmarks.published import agentdojo, agentdojo_agreement, bfcl, bfcl_turns, peers, rule_audit, rules, tau2, trail
+from benchmarks.published import (
+    agentdojo,
+    agentdojo_agreement,
+    bfcl,
+    bfcl_turns,
+    guard,
+    peers,
+    rule_audit,
+    rules,
+    tau2,
+    trail,
+)
 from benchmarks.published.tau_bench import published_file
 
 One = TypeVar("One")
@@ -57,6 +68,16 @@ def add_commands(commands: Any) -> None:
     )
     labelled.add_argument("--writing-half", action="store_true", help="judge the half that the rules were written from")
     labelled.set_defaults(run=_judge_trail)
+    guarded = commands.add_parser("guard", help="what a guard would have refused in conversations of tau-bench")
+    guarded.add_argument(
+        "--from", dest="clone", type=Path, metavar="CLONE", help="a clone of sierra-research/tau-bench"
+    )
+    guarded.add_argument(
+        "--trajectories", nargs="*", type=Path, default=[], metavar="FILE", help="files of that format"
+    )
+    guarded.add_argument("--agentdojo", nargs="*", type=Path, default=[], metavar="FILE", help="runs of AgentDojo")
+    guarded.add_argument("--show", action="store_true", help="print what is refused in conversations with a reward")
+    guarded.set_defaults(run=_guard_published)
 
 
 def _judge_bfcl(given: argparse.Namespace) -> int:
@@ -100,10 +121,7 @@ def _judge_peers(given: argparse.Namespace) -> int:
 
 
 def _judge_rules(given: argparse.Namespace) -> int:
-    published = (
-        [published_file(given.clone, "gpt-4o", domain) for domain in ("airline", "retail")] if given.clone else []
-    )
-    files = [path for path in (*published, *given.trajectories) if path.is_file()]
+    files = [*_published_files(given.clone), *(path for path in given.trajectories if path.is_file())]
     for path in files:
         runs = rules.read_runs(path)
         policy = rules.read_policy(rules.find_domain(runs))
@@ -134,6 +152,29 @@ def _judge_data_flow(given: argparse.Namespace) -> int:
     judged = [agentdojo.judge_run(policy, run) for path in given.files for run in agentdojo.read_runs(path)]
     print(agentdojo.data_flow_table(judged, given.show), flush=True)
     return 0
+
+
+def _guard_published(given: argparse.Namespace) -> int:
+    files = [*_published_files(given.clone), *given.trajectories]
+    if files:
+        print(guard.DESK_HEAD)
+    for path in files:
+        _, desks = guard.guard_desk(path)
+        print(guard.desk_rows(path.name, desks), flush=True)
+        if given.show:
+            print("\n".join(guard.refusals_text(desks)), flush=True)
+    if given.agentdojo:
+        print(guard.attacks_table([*guard.guard_attacks(given.agentdojo)]), flush=True)
+    if not files and not given.agentdojo:
+        print("No file is there. Name a clone with --from, or files with --trajectories or --agentdojo.")
+        return 2
+    return 0
+
+
+def _published_files(clone: Path | None) -> list[Path]:
+    """The trajectories that a clone of tau-bench has."""
+    files = [published_file(clone, "gpt-4o", domain) for domain in ("airline", "retail")] if clone else []
+    return [path for path in files if path.is_file()]
 
 
 def _print(title: str, found: Sequence[One], agrees: Callable[[One], bool], kind: Callable[[One], str]) -> int:

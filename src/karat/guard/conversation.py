@@ -267,6 +267,8 @@ class GuardedConversation:
                     arguments = freeze_arguments(ran[1])
                     self._append(self._event("call", tool=ran[0], arguments=arguments, call=about["call"]))
                 self._append(self._event(kind, **about))
+                if self._log is None:
+                    self._monitor.keep_ready()
         except Exception as error:  # noqa: BLE001 - the agent goes on, and its next call is refused
             self._broken = self._broken or f"an earlier event could not be kept: {error_text(error)}"
 

@@ -181,10 +181,11 @@ class EventStore:
     def find(self, key: Hashable) -> list[Occurrence]:
         """The events with these values, in order."""
         if self._read != len(self._events):
-            self._put_in_order()
+            self.put_in_order()
         return self._certain.get(key, [])
 
-    def _put_in_order(self) -> None:
+    def put_in_order(self) -> None:
+        """Take what was added since somebody looked."""
         pattern = self._pattern
         number, takes_all = id(pattern), pattern.takes_all
         for occurrence, patterns in islice(self._events, self._read, None):
@@ -205,7 +206,7 @@ class EventStore:
     def doubt_between(self, key: Hashable, after: int, before: int) -> str:
         """Why an event between two others may be what is looked for."""
         if self._read != len(self._events):
-            self._put_in_order()
+            self.put_in_order()
         if not self._possible and not self._loose:
             return ""
         for listed in (self._possible.get(key, ()), self._loose):

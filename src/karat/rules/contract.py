@@ -136,6 +136,12 @@ class Contract:
         return frozenset(kind for kind in TEXT_KINDS if self.slots(kind, "") is NO_SLOTS)
 
     @cached_property
+    def looked_back(self) -> tuple[EventPattern, ...]:
+        """The patterns of events that a rule looks back at, each once."""
+        plans = (plan for rule in self.rules for plan in rule.clauses if plan.clause.looks_back)
+        return tuple({id(pattern): pattern for plan in plans for pattern in plan.patterns[:1]}.values())
+
+    @cached_property
     def reads_approvals(self) -> bool:
         """Whether any rule speaks of approvals."""
         patterns = [p for rule in self.rules for p in (rule.each, *(p for plan in rule.clauses for p in plan.patterns))]

@@ -161,6 +161,11 @@ class Monitor:
             verdicts[number] = state.verdict()
         return verdicts
 
+    def keep_ready(self) -> None:
+        """Put what happened in order now, so that the next event that triggers a rule is judged at once."""
+        for pattern in self._contract.looked_back:
+            self._memory.store(pattern).put_in_order()
+
     @property
     def open_calls(self) -> tuple[str, ...]:
         """The ids of calls that have not ended, the latest last."""
