@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import secrets
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -349,7 +349,7 @@ class GuardedConversation:
         return [first, msgspec.structs.replace(later, index=first.index + 1)]
 
     def _offer_approval(self, decision: Decision) -> str:
-        ticket = secrets.token_urlsafe(18)
+        ticket = os.urandom(18).hex()
         if len(self._approvals) >= MOST_APPROVALS:
             del self._approvals[next(iter(self._approvals))]
         rules = frozenset(reason.rule for reason in decision.reasons)

@@ -21,7 +21,7 @@ from karat.errors import ConfigError, KaratError
 from karat.guard.conversation import GuardedConversation, freeze_arguments
 from karat.guard.decision import Decision
 from karat.guard.journal import GuardHeader, GuardJournal
-from karat.guard.policy import GuardPolicy
+from karat.guard.policy import GuardPolicy, read_plain_file
 from karat.guard.store import GuardStore
 from karat.rules.events import Facts
 from karat.text.wording import error_text, visible
@@ -92,7 +92,7 @@ def answer_event(data: bytes, path: Path, pin: str) -> HookAnswer:
 def read_installation(path: Path, pin: str) -> Installation:
     """What was installed. Raises ConfigError if it is not what was pinned."""
     try:
-        data = path.read_bytes()
+        data = read_plain_file(path)
     except OSError as error:
         message = f"the guard's rules cannot be read: {error.strerror}."
         raise ConfigError(message, where=str(path), fix=INSTALL_AGAIN, slug=PINNED) from None

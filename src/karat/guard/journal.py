@@ -100,7 +100,10 @@ class GuardJournal:
     def _open_file(self, size: int) -> None:
         """Make sure that the file is there, is ours alone to read, and has room."""
         if self._descriptor < 0:
-            self._descriptor = os.open(self._path, os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
+            # A pipe that nobody reads is no place to write to, and must not be waited for.
+            flags = os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+            self._descriptor = os.open(self._path, flags, 0o600)
+            os.set_blocking(self._descriptor, True)
         used = os.fstat(self._descriptor).st_size
         if used + size > self._largest and used:
             os.close(self._descriptor)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -31,6 +34,7 @@ DELIVERED: Final[Mapping[Seam, frozenset[str]]] = {
 KNOWS_MESSAGES: Final = frozenset(("python", "serve"))
 """The seams that can know which message requested a call, and what the conversation is about."""
 CHANGED: Final = "guard-policy-changed"
+LARGEST_POLICY: Final = 64 << 20
 
 
 class PackedRule(Struct, frozen=True):
@@ -129,7 +133,7 @@ class GuardPolicy(Struct, frozen=True, dict=True):
         """Raise ConfigError if a file is no longer what it was when the rules were read."""
         for file in self.files:
             try:
-                digest = hashlib.sha256(Path(file.path).read_bytes()).hexdigest()
+                digest = hashlib.sha256(read_plain_file(file.path)).hexdigest()
             except OSError as error:
                 message = f"the rules cannot be read: {error.strerror}."
                 raise ConfigError(message, where=file.path, fix="Restore the file.", slug=CHANGED) from None
@@ -145,6 +149,15 @@ _SEAMS: Final[Mapping[Seam, str]] = {
     "hook": "a hook of a coding agent",
     "mcp": "a guard in front of an MCP server",
 }
+
+
+def read_plain_file(path: str | Path) -> bytes:
+    """What is in a file. Raises OSError also for one that never ends, and for one that waits for somebody to write."""
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+        about = os.fstat(file.fileno())
+        if not stat.S_ISREG(about.st_mode) or about.st_size > LARGEST_POLICY:
+            raise OSError(errno.EINVAL, "it is no plain file, or too large")
+        return file.read()
 
 
 def load_policy(path: str | Path) -> GuardPolicy:

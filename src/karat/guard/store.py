@@ -44,7 +44,14 @@ class GuardStore:
         self._path = str(path)
         self._kept = kept
         self._clock = clock
+        self._forked: list[sqlite3.Connection] = []
+        self._open()
+
+    def _open(self) -> None:
+        """Open the database for this process. Raises ConfigError."""
         self._lock = threading.RLock()
+        self._process = os.getpid()
+        path = self._path
         try:
             Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600))
@@ -60,8 +67,15 @@ class GuardStore:
         except (OSError, sqlite3.Error) as error:
             raise ConfigError(f"the store cannot be used: {error}.", where=self._path, slug="guard-store") from None
 
+    def _keep_own(self) -> None:
+        """Open it anew in a process that was forked: the locks of a connection are those of who opened it."""
+        if self._process != os.getpid():
+            self._forked.append(self._database)  # closing it here would take the locks of the other process
+            self._open()
+
     def find(self, conversation: str) -> KnownConversation | None:
         """What is known of a conversation; None if it never began."""
+        self._keep_own()
         row = self._run("SELECT facts, expired FROM conversations WHERE id = ?", conversation).fetchone()
         return None if row is None else KnownConversation(msgspec.json.decode(row[0], type=Facts), bool(row[1]))
 
@@ -99,6 +113,7 @@ class GuardStore:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
+        self._keep_own()
         with self._lock:
             self._run("BEGIN IMMEDIATE")
             try:

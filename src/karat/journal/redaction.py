@@ -11,18 +11,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterable, Mapping
 from enum import Enum
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 from msgspec import Struct, structs
 
 from karat.errors import ConfigError
-from karat.model.run import CaseRecord
 from karat.model.trace import OF_CASE, REMOVED, SECRETS_REMOVED, TextLoss, ToolCall, Trace, TraceError
 from karat.model.verdict import CheckResult, EvidenceLocation
 from karat.text.clean import loads
 from karat.text.encodings import SHORTEST, SecretSearch, merge_spans
 from karat.text.regexes import lazy
+
+if TYPE_CHECKING:  # hooks of coding agents redact, and know no cases
+    from karat.model.run import CaseRecord
 
 BLOT = "\0"
 """What a secret is covered with, to see where all else of a text goes once it is out."""
