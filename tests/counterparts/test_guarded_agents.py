@@ -116,7 +116,10 @@ def test_an_mcp_server_in_node_gets_what_is_allowed(tmp_path: Path) -> None:
         for number, tool in enumerate(calls, 1)
     ]
     process = subprocess.Popen(
-        [str(Path(sys.executable).with_name("karat")), *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [str(Path(sys.executable).with_name("karat")), *command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert process.stdin is not None
     assert process.stdout is not None

@@ -58,13 +58,13 @@ class TestHook:
         ("change", "why"),
         [
             pytest.param(_link_to_other_rules, "not those that were installed", id="rules-are-a-link"),
-            pytest.param(lambda desk: _replace(desk.policy, os.mkfifo), "no plain file", id="rules-are-a-pipe"),
+            pytest.param(lambda desk: _replace(desk.policy, os.mkfifo), "not a plain file", id="rules-are-a-pipe"),
             pytest.param(
                 lambda desk: _replace(desk.policy, lambda path: path.symlink_to("/dev/zero")),
-                "no plain file", id="rules-never-end",
+                "not a plain file", id="rules-never-end",
             ),
             pytest.param(lambda desk: _replace(desk.policy, Path.mkdir), "cannot be read", id="rules-are-a-folder"),
-            pytest.param(lambda desk: _replace(desk.file, os.mkfifo), "no plain file", id="installation-is-a-pipe"),
+            pytest.param(lambda desk: _replace(desk.file, os.mkfifo), "not a plain file", id="installation-is-a-pipe"),
             pytest.param(
                 lambda desk: _replace(desk.file.parent / "store.sqlite", os.mkfifo), "store", id="store-is-a-pipe"
             ),

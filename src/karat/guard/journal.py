@@ -100,7 +100,7 @@ class GuardJournal:
     def _open_file(self, size: int) -> None:
         """Make sure that the file is there, is ours alone to read, and has room."""
         if self._descriptor < 0:
-            # A pipe that nobody reads is no place to write to, and must not be waited for.
+            # A pipe without a reader is refused: it must not be waited for.
             flags = os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK
             self._descriptor = os.open(self._path, flags, 0o600)
             os.set_blocking(self._descriptor, True)

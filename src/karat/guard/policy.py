@@ -156,7 +156,7 @@ def read_plain_file(path: str | Path) -> bytes:
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
         about = os.fstat(file.fileno())
         if not stat.S_ISREG(about.st_mode) or about.st_size > LARGEST_POLICY:
-            raise OSError(errno.EINVAL, "it is no plain file, or too large")
+            raise OSError(errno.EINVAL, "it is not a plain file, or too large")
         return file.read()
 
 

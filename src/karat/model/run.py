@@ -193,7 +193,7 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
         if self.failed or self.error or self.incomplete or refused:
             return ExitCode.FAILED
         if self.is_untested:
-            # A guard that refused every call that a rule is about left nothing to judge, and that is no success.
+            # A guard that refused every call that a rule is about left nothing to judge: that is a failure.
             return ExitCode.FAILED if self.guard is not None else ExitCode.NOTHING_SELECTED
         return ExitCode.OK if self.passed or self.partial or self.xfailed else ExitCode.NOTHING_SELECTED
 

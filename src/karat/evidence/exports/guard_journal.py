@@ -197,7 +197,7 @@ class _ConversationReader:
                 started_at=event.time,
                 unfinished=True,
                 refused=True,
-                unobserved=_lost(event),
+                unobserved=_find_lost(event),
             )
         elif event.kind in APPROVAL_KINDS:
             turn.approvals.append({"kind": event.kind, "tool": event.tool, "arguments": event.arguments})
@@ -216,7 +216,7 @@ class _ConversationReader:
             started_at=event.time,
             message=event.message or None,
             with_words=event.beside_words,
-            unobserved=_lost(event),
+            unobserved=_find_lost(event),
         )
 
     def _end_call(self, turn: _Turn, event: ConversationEvent) -> None:
@@ -243,7 +243,7 @@ class _ConversationReader:
         holder.calls[event.call] = ended
 
 
-def _lost(event: ConversationEvent) -> dict[str, str]:
+def _find_lost(event: ConversationEvent) -> dict[str, str]:
     """Why the arguments of a call are not there, if they were too large to be written."""
     is_lost = event.arguments is None and event.doubt and event.doubt != SECRETS_REMOVED
     return {"arguments": event.doubt} if is_lost else {}

@@ -27,7 +27,7 @@ def _own_name(tool: Any) -> Iterable[str]:
 
 
 class Approval(NamedTuple):
-    """How a framework stands to the approval of a call by a person."""
+    """What a framework knows of the approval of a call by a person, and how it asks for one."""
 
     is_given: bool
     ask: Callable[[str], object] | None = None
