@@ -55,7 +55,7 @@ def test_only_allowed_and_approved_calls_run(work: Work, tmp_path: Path) -> None
     policy.write_text(POLICY)
     log.touch()
     command = [str(python), str(DESKS / DESK_OF[work.package]), str(policy), str(log), work.mode]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert log.read_text().splitlines() == work.paid
     assert done.stdout.count("asked {") == work.asked

@@ -19,8 +19,8 @@ from karat.errors import ExitCode
 def command(folder: Path | None, port: int, no_browser: bool) -> int:
     """Show runs in a browser: every case with its conversation, its tool calls and its checks.
 
-    FOLDER is a folder of journals or one journal; by default, the results of this folder. The pages are read-only and
-    only available on this machine. A run in progress updates itself. Ctrl-C ends the viewer.
+    FOLDER is a folder of journals, one journal, or that of a guard; by default, the results of this folder. The pages
+    are read-only and only available on this machine. A run in progress updates itself. Ctrl-C ends the viewer.
 
     \b
     Examples:
