@@ -12,9 +12,8 @@ from karat.analysis.check.judges import ANY_PROMPT
 from karat.analysis.check.kept import KeptConversations
 from karat.analysis.check.masks import Masks
 from karat.analysis.check.model import CheckReport
-from karat.errors import KaratError
 from karat.evidence.exports.guard_journal import GUARD, GUARD_JOURNAL
-from karat.evidence.exports.reading import name_format, read_conversations
+from karat.evidence.exports.reading import read_conversations
 from karat.evidence.exports.record import RecordedConversation
 from karat.guard.journal import files_of
 from karat.guard.target import PASSED_BY
@@ -26,14 +25,6 @@ from karat.scoring import verdicts
 MOST: Final = 10_000
 """So many conversations are shown, the first ones of the journal."""
 LET_THROUGH: Final = "every call was let through"
-
-
-def is_guard_journal(path: Path) -> bool:
-    """Whether a guard wrote this file."""
-    try:
-        return path.is_file() and name_format(path) == GUARD_JOURNAL.name
-    except KaratError:  # who reads it as what it is says what is wrong
-        return False
 
 
 def write_guard_run(path: Path, folder: Path) -> Path:

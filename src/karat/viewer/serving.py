@@ -11,13 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from karat.errors import UsageError
+from karat.errors import KaratError, UsageError
+from karat.evidence.exports.guard_journal import GUARD_JOURNAL
+from karat.evidence.exports.reading import name_format
 from karat.journal.index import Index, cache_file
 from karat.journal.reader import LONGEST_HEADER, read_header
 from karat.plugins.project import Project
 from karat.reports.artifacts import usual_results_dirs
 from karat.system.loopback_auth import LOOPBACK, new_token
-from karat.viewer.guard_runs import is_guard_journal, write_guard_run
 
 if TYPE_CHECKING:
     import uvicorn
@@ -117,7 +118,7 @@ class ViewerServer:
 
 def viewer_of(path: Path | None, usual: Path, port: int, environ: Mapping[str, str], project: Project) -> ViewerServer:
     """A viewer over a folder or a journal, or where runs are usually kept."""
-    if path is not None and is_guard_journal(path):
+    if path is not None and path.is_file() and _is_guard_journal(path):
         return _view_guard(path, port, environ, project)
     folders, start = folders_of(path, list(dict.fromkeys((usual, *usual_results_dirs()))))
     listening = bind_port(port)
@@ -128,8 +129,18 @@ def viewer_of(path: Path | None, usual: Path, port: int, environ: Mapping[str, s
         raise
 
 
+def _is_guard_journal(path: Path) -> bool:
+    """Whether a guard wrote this file."""
+    try:
+        return name_format(path) == GUARD_JOURNAL.name
+    except KaratError:  # who reads it as what it is says what is wrong
+        return False
+
+
 def _view_guard(path: Path, port: int, environ: Mapping[str, str], project: Project) -> ViewerServer:
     """A viewer over the conversations of a guard, as they are now."""
+    from karat.viewer.guard_runs import write_guard_run  # what judges conversations takes a while to be loaded
+
     folder = tempfile.TemporaryDirectory(prefix="karat-view-")
     try:
         environ = {**environ, "XDG_CACHE_HOME": folder.name}
