@@ -119,6 +119,41 @@ def test_tests_with_one_prompt_are_told_apart_by_their_variables(tmp_path):
     assert [record.status for record in run] == ["ERROR", "ERROR"]
 
 
+SAME_TESTS = {
+    "prompts": ["Say {{x}}", "Sing {{x}}"],
+    "tests": [{"vars": {"x": "a"}, "assert": [{"type": "equals", "value": f"{n}"}]} for n in (1, 2)],
+}
+
+
+@pytest.mark.parametrize("repeat", [1, 2])
+def test_tests_that_nothing_distinguishes_have_results_in_their_order(tmp_path, repeat):
+    places = [(test, prompt) for test in range(2 * repeat) for prompt in (0, 1)]
+    rows = [
+        row(f"{('Say', 'Sing')[prompt]} a", f"{test // repeat + 1}", vars={"x": "a"}, testIdx=test, promptIdx=prompt)
+        for test, prompt in reversed(places)
+    ]
+    run = replay(tmp_path, SAME_TESTS, "promptfooconfig.json", {"results": {"results": rows}}, repeat=repeat)
+    assert [record.status for record in run] == ["PASS"] * 4 * repeat
+
+
+def test_results_that_are_fewer_than_the_tests_that_they_may_be_of_are_not_chosen_from(tmp_path):
+    rows = [row(f"{verb} a", "1", vars={"x": "a"}, testIdx=0, promptIdx=0) for verb in ("Say", "Sing")]
+    run = replay(tmp_path, SAME_TESTS, "promptfooconfig.json", {"results": {"results": rows}})
+    assert [record.status for record in run] == ["ERROR"] * 4
+    assert "2 cases are the same, and 1 results are of them" in run.records[0].verdict.reason
+
+
+def test_a_conversation_of_which_a_turn_was_not_recorded_was_not_recorded(tmp_path):
+    tests = [{"vars": {"m": m}, "metadata": {"conversationId": "c"}} for m in ("One?", "Two?")]
+    rows = [row("One?", "1", vars={"m": "One?"}, testCase={"metadata": {"conversationId": "c"}})]
+    config = {"prompts": ["{{m}}"], "tests": tests}
+    run = replay(tmp_path, config, "promptfooconfig.json", {"results": {"results": rows}})
+    [record] = run
+    assert record.trace.error is not None
+    assert (record.trace.error.kind, record.status) == ("not-recorded", "ERROR")
+    assert "contains no trace of this case" in record.trace.error.message
+
+
 def test_the_turns_of_a_conversation_are_found_by_its_name(tmp_path):
     said = {"a": ["One?", "Go on.", "Go on."], "b": ["Two?", "Go on."]}
     tests, rows = [], []

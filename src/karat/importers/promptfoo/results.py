@@ -60,6 +60,8 @@ class _Row(TypedDict, total=False):
     error: str
     latencyMs: float
     cost: float
+    testIdx: int
+    promptIdx: int
 
 
 class _Summary(TypedDict):
@@ -82,11 +84,15 @@ class PromptfooResults(ResultFile):
         return is_whole or is_table or {"testIdx", "promptIdx", "prompt"} <= first.keys()
 
     def read(self, values: Sequence[Any]) -> Iterator[RecordedCase]:
+        rows: list[Mapping[str, Any]] = []
         for value in values:
             if "cells" in value:
-                yield from map(_read_row, _read_cells(value["columns"], value["cells"]))
+                rows += _read_cells(value["columns"], value["cells"])
             else:
-                yield from map(_read_row, value["results"]["results"] if "results" in value else [value])
+                rows += value["results"]["results"] if "results" in value else [value]
+        # They are written as they come in; tests that nothing else distinguishes have results in the order of tests.
+        rows.sort(key=lambda row: (row.get("testIdx", 0), row.get("promptIdx", 0)))
+        yield from map(_read_row, rows)
 
 
 def _read_row(row: Mapping[str, Any]) -> RecordedCase:

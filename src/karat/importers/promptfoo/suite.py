@@ -31,7 +31,7 @@ from karat.suites.diagnostics import Path, PathDiagnostic, RefusedError
 from karat.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
 from karat.suites.formats.builder import CaseBuilder, Expectations, SuiteBuilder
 from karat.suites.shapes.foreign import find_misfits
-from karat.targets.recordings.result_files import IDENTITY
+from karat.targets.recordings.result_files import ALIKE, IDENTITY
 from karat.text.wording import kind, quoted
 
 OWN_KEYS = ("prompts", "tests", "providers", "targets", "defaultTest", "scenarios", "redteam")
@@ -158,10 +158,7 @@ class ConfigReader:
                 self._suite.problem(test.entry.path, f"it has more than {MOST_CASES:,} cases. Split it.", "too-large")
                 return
         for same in self._said.values():
-            differ = {key for _, known in same for key in known if any(known[key] != one.get(key) for _, one in same)}
-            for case, known in same if differ else ():
-                identity = {key: known[key] for key in sorted(differ & known.keys())}
-                case.fields["metadata"] = {**case.fields["metadata"], IDENTITY: identity}
+            distinguish(same)
 
     def _default_test(self) -> Tree:
         default = self._tree.get("defaultTest")
@@ -566,6 +563,21 @@ def describe_identity(
     if isinstance(description, str) and description:
         found["description"] = description
     return found | ({"conversation": str(conversation)} if conversation is not None else {})
+
+
+def distinguish(same: Sequence[tuple[CaseBuilder, dict[str, object]]]) -> None:
+    """Write into cases in which the user says the same what each result must be of, if there are several."""
+    first = same[0][1]
+    differ = {key for _, known in same for key in known.keys() | first.keys() if known.get(key) != first.get(key)}
+    groups: dict[str, list[CaseBuilder]] = {}
+    for case, known in same:
+        identity = {key: known[key] for key in sorted(differ & known.keys())}
+        groups.setdefault(json.dumps(identity), []).append(case)
+    for written, cases in groups.items():
+        for number, case in enumerate(cases):
+            identity = json.loads(written) | ({ALIKE: [number, len(cases)]} if len(cases) > 1 else {})
+            if identity:
+                case.fields["metadata"] = {**case.fields["metadata"], IDENTITY: identity}
 
 
 def as_list(value: Any) -> list[Any]:

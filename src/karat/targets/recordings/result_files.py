@@ -64,6 +64,8 @@ class TableRow(TypedDict):
 
 IDENTITY = "identity"
 """The key of a case's metadata that distinguishes it from cases in which the user says the same."""
+ALIKE = "alike"
+"""Of an identity: which of so many cases it is that nothing else distinguishes, from 0. Their results are in order."""
 
 
 class RecordedAnswers:
@@ -102,9 +104,15 @@ class RecordedAnswers:
         candidates: list[RecordedCase] = next((found for one in said if (found := self._found.get(one))), [])
         known = case.metadata.get(IDENTITY)
         if isinstance(known, dict):
+            known = dict(known)
+            number, count = known.pop(ALIKE, (0, 1))
             if len(candidates) > 1 and not all(known.keys() <= one.identity.keys() for one in candidates):
                 raise ValueError(f"several results have its prompt, and do not all name {join_words([*known], 'and')}")
             candidates = [one for one in candidates if all(one.identity.get(key, v) == v for key, v in known.items())]
+            if len(candidates) % count:
+                raise ValueError(f"{count} cases are the same, and {len(candidates)} results are of them")
+            own = len(candidates) // count
+            candidates = candidates[number * own :][:own]
         elif not case.turns and any(one.identity != candidates[0].identity for one in candidates):
             raise ValueError("several results have its prompt, and differ otherwise")
         return candidates[place] if place < len(candidates) else None

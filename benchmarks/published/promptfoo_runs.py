@@ -1,0 +1,227 @@
+"""`python -m benchmarks.published.promptfoo_runs --npm FOLDER --from FOLDER`: whole configurations, run and judged twice.
+
+promptfoo, installed in the folder that `--npm` names, runs each configuration that is found against a scripted agent
+and writes its results as JSON, JSON lines and CSV. Karat reads the same configuration, replays each of the three files
+and judges them itself. Verdicts are compared case by case: every difference has a class, or the exit code is 1.
+Configurations are files whose name holds `promptfoo`, and the YAML blocks with `tests` of Markdown files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import select
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+import karat
+from karat.errors import KaratError
+from karat.model.suite import Case, Suite
+from karat.model.verdict import CheckResult, Status
+
+REPEAT = 3
+MOST_ROWS = 300
+SECONDS = 60
+FORMATS = ("json", "jsonl", "csv")
+_BLOCK = re.compile(r"^ *```ya?ml[^\n]*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
+_ID = re.compile(r"(?P<test>.*?)(?: / prompt (?P<prompt>\d+))?(?: / (?P<row>\d+))?(?: #\d+)?", re.DOTALL)
+
+
+class Compared(NamedTuple):
+    """One answer to one case: what promptfoo says of it, and Karat by one of the files."""
+
+    config: str
+    format: str
+    case: str
+    answer: str
+    theirs: str
+    ours: str
+    failed: frozenset[str]
+    """The types of the assertions that promptfoo failed."""
+    checks: tuple[CheckResult, ...]
+    why: str = ""
+
+    @property
+    def is_same(self) -> bool:
+        return self.theirs == self.ours
+
+
+def configurations(folder: Path, scratch: Path) -> Iterator[Path]:
+    """The files, and the blocks of documentation, each of which gets a file of its own."""
+    for path in sorted(folder.rglob("*promptfoo*")):
+        if path.suffix in (".yaml", ".yml", ".json") and path.is_file() and "node_modules" not in path.parts:
+            yield path
+    known = set()
+    for path in sorted([*folder.rglob("*.md"), *folder.rglob("*.mdx")]):
+        for number, found in enumerate(_BLOCK.finditer(path.read_text("utf-8", "replace"))):
+            block = found[1]
+            try:
+                tree = yaml.safe_load(block)
+            except (yaml.YAMLError, ValueError):
+                continue
+            if isinstance(tree, dict) and isinstance(tree.get("tests"), list) and block not in known:
+                known.add(block)
+                written = scratch / "-".join(path.relative_to(folder).with_suffix("").parts) / str(number)
+                written.mkdir(parents=True)
+                prompts = "" if "prompts" in tree else '\nprompts: ["Say {{input}}"]\n'
+                (written / "promptfooconfig.yaml").write_text(_dedent(block) + prompts, "utf-8")
+                yield written / "promptfooconfig.yaml"
+
+
+def _dedent(block: str) -> str:
+    margin = re.match(" *", block)
+    return block if not margin else re.sub(f"^{margin[0]}", "", block, flags=re.MULTILINE)
+
+
+class Peer:
+    """promptfoo in a process that is started again when it hangs."""
+
+    def __init__(self, npm: Path) -> None:
+        self._npm = npm.absolute()
+        self._process: subprocess.Popen[str] | None = None
+
+    def run(self, config: Path, outputs: Sequence[Path]) -> str:
+        """Why it could not run the configuration; empty if it did."""
+        if self._process is None:
+            script = Path(__file__).with_name("promptfoo_runs_peer.mjs")
+            self._process = subprocess.Popen(
+                ["node", str(script), str(self._npm)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+            )
+        assert self._process.stdin and self._process.stdout
+        job = {"config": str(config.absolute()), "outputs": list(map(str, outputs)), "repeat": REPEAT}
+        self._process.stdin.write(json.dumps(job) + "\n")
+        self._process.stdin.flush()
+        if not select.select([self._process.stdout], [], [], SECONDS)[0]:
+            self.close()
+            return f"did not end within {SECONDS} s"
+        line = self._process.stdout.readline()
+        if not line:
+            self.close()
+            return "ended"
+        return str(json.loads(line).get("error", ""))
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+
+def order_like_promptfoo(cases: Sequence[Case]) -> list[tuple[Case, int]]:
+    """Cases and repetitions as promptfoo numbers them: test, repetition, variables, prompt."""
+    tests: list[dict[tuple[int, int], Case]] = []
+    last = ""
+    for case in cases:
+        match = _ID.fullmatch(case.id)
+        assert match
+        place = (int(match["prompt"] or 1), int(match["row"] or 1))
+        if not tests or match["test"] != last or place in tests[-1]:
+            tests.append({})
+        tests[-1][place] = case
+        last = match["test"]
+    ordered = []
+    for test in tests:
+        prompts, rows = sorted({prompt for prompt, _ in test}), sorted({row for _, row in test})
+        ordered += [
+            (test[prompt, row], repeat)
+            for repeat, row, prompt in product(range(REPEAT), rows, prompts)
+            if (prompt, row) in test
+        ]
+    return ordered
+
+
+def compare(config: Path, peer: Peer, folder: Path) -> list[Compared] | str:
+    """Every verdict on one configuration, or why there is none."""
+    try:
+        suite = karat.load_suite(config)
+    except KaratError as error:
+        slug = re.search(r"\[([a-z-]+)\]", str(error))
+        return f"Karat refuses it: {slug[1] if slug else type(error).__name__}"
+    if any(case.turns for case in suite.cases):
+        return "its tests are turns of conversations"
+    if len(suite.cases) * REPEAT > MOST_ROWS:
+        return f"more than {MOST_ROWS} answers"
+    outputs = [folder / f"results.{name}" for name in FORMATS]
+    for output in outputs:
+        output.unlink(missing_ok=True)
+    if problem := peer.run(config, outputs):
+        return f"promptfoo does not run it: {problem}"
+    rows = json.loads(outputs[0].read_text("utf-8"))["results"]["results"]
+    rows.sort(key=lambda row: (row["testIdx"], row["promptIdx"]))
+    ordered = order_like_promptfoo(suite.cases)
+    if len(rows) != len(ordered):
+        return f"promptfoo counts {len(rows)} answers, Karat {len(ordered)}"
+    found: list[Compared] = []
+    for output in outputs:
+        found += judge(config, suite, output, rows, ordered)
+    return found
+
+
+def judge(
+    config: Path, suite: Suite, output: Path, rows: Sequence[dict[str, Any]], ordered: Sequence[tuple[Case, int]]
+) -> Iterator[Compared]:
+    """The verdicts of Karat on one file of results, each with that of promptfoo."""
+    run = karat.run(suite, f"replay:{output}", repeat=REPEAT, workers=0, trust_code=True)
+    records = {(record.case.id, record.repeat): record for record in run}
+    for row, (case, repeat) in zip(rows, ordered, strict=True):
+        record = records[case.id, repeat]
+        parts = (row.get("gradingResult") or {}).get("componentResults") or []
+        failed = frozenset(
+            str((part.get("assertion") or {}).get("type")) for part in parts if not part.get("pass", True)
+        )
+        theirs = "pass" if row["success"] else "error" if row.get("failureReason") == 2 else "fail"
+        reason = str((row.get("gradingResult") or {}).get("reason") or row.get("error") or "")
+        verdict = record.verdict
+        said = json.dumps((row.get("response") or {}).get("output"))
+        words = f"{reason} / {verdict.reason}"
+        name = f"{case.id} ({repeat + 1})"
+        yield Compared(
+            str(config), output.suffix[1:], name, said, theirs, str(verdict.status).lower(), failed, verdict.checks, words
+        )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--npm", type=Path, required=True, help="The folder in which promptfoo is installed.")
+    parser.add_argument("--from", dest="folder", type=Path, required=True, help="Folders of public repositories.")
+    parser.add_argument("--only", default="", help="Only configurations whose path holds this text.")
+    parser.add_argument("--log", type=Path)
+    given = parser.parse_args(arguments)
+    import time
+    peer = Peer(given.npm)
+    log = given.log.open("a")
+    with tempfile.TemporaryDirectory(prefix="karat-promptfoo-") as name:
+        scratch = Path(name)
+        for config in configurations(given.folder, scratch):
+            if given.only not in str(config): continue
+            t=time.time()
+            try:
+                found = compare(config, peer, scratch)
+            except Exception as e:
+                import traceback
+                found = "EXCEPTION "+traceback.format_exc()[-600:]
+            dt=time.time()-t
+            if isinstance(found,str):
+                log.write(json.dumps({"config":str(config),"state":found,"s":round(dt,2)})+"\n")
+            else:
+                log.write(json.dumps({"config":str(config),"state":"compared","s":round(dt,2),"rows":[[c.format,c.case,c.answer[:300],c.theirs,c.ours,sorted(c.failed),[(x.name,x.status,x.expected[:100],x.found[:100]) for x in c.checks if x.status!='passed'],c.why[:300]] for c in found]})+"\n")
+            log.flush()
+    peer.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
