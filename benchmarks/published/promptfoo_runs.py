@@ -17,7 +17,6 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,9 +24,11 @@ import yaml
 
 import karat
 from karat.errors import KaratError
+from karat.importers.promptfoo.suite import user_messages
 from karat.model.suite import Case, Suite
 from karat.model.verdict import CheckResult, Status
 
+Row = dict[str, Any]
 REPEAT = 3
 MOST_ROWS = 300
 SECONDS = 60
@@ -120,27 +121,44 @@ class Peer:
             self._process = None
 
 
+def match(rows: Sequence[Row], cases: Sequence[Case]) -> list[tuple[Row, Case, int]]:
+    """Each row with its case and repetition: by the prompt, and where that is that of several by the order of both.
+
+    promptfoo reads the files of a pattern in another order.
+    """
+    places: dict[str, list[Row]] = {}
+    for row in rows:
+        places.setdefault(_prompt_of(row), []).append(row)
+    ordered = order_like_promptfoo(cases)
+    if Counter({prompt: len(found) for prompt, found in places.items()}) == Counter(case.prompt for case, _ in ordered):
+        return [(places[case.prompt].pop(0), case, repeat) for case, repeat in ordered]
+    return [(row, *place) for row, place in zip(rows, ordered, strict=True)]
+
+
+def _prompt_of(row: Row) -> str:
+    raw: str = row["prompt"]["raw"]
+    said = user_messages(raw)
+    return said[-1] if said else raw
+
+
 def order_like_promptfoo(cases: Sequence[Case]) -> list[tuple[Case, int]]:
     """Cases and repetitions as promptfoo numbers them: test, repetition, variables, prompt."""
     tests: list[dict[tuple[int, int], Case]] = []
     last = ""
     for case in cases:
-        match = _ID.fullmatch(case.id)
-        assert match
-        place = (int(match["prompt"] or 1), int(match["row"] or 1))
-        if not tests or match["test"] != last or place in tests[-1]:
+        parts = _ID.fullmatch(case.id)
+        assert parts
+        place = (int(parts["prompt"] or 1), int(parts["row"] or 1))
+        if not tests or parts["test"] != last or place in tests[-1]:
             tests.append({})
         tests[-1][place] = case
-        last = match["test"]
-    ordered = []
-    for test in tests:
-        prompts, rows = sorted({prompt for prompt, _ in test}), sorted({row for _, row in test})
-        ordered += [
-            (test[prompt, row], repeat)
-            for repeat, row, prompt in product(range(REPEAT), rows, prompts)
-            if (prompt, row) in test
-        ]
-    return ordered
+        last = parts["test"]
+    return [
+        (test[prompt, row], repeat)
+        for test in tests
+        for repeat in range(REPEAT)
+        for row, prompt in sorted((row, prompt) for prompt, row in test)
+    ]
 
 
 def compare(config: Path, peer: Peer, folder: Path) -> list[Compared] | str:
@@ -161,22 +179,20 @@ def compare(config: Path, peer: Peer, folder: Path) -> list[Compared] | str:
         return f"promptfoo does not run it: {problem}"
     rows = json.loads(outputs[0].read_text("utf-8"))["results"]["results"]
     rows.sort(key=lambda row: (row["testIdx"], row["promptIdx"]))
-    ordered = order_like_promptfoo(suite.cases)
-    if len(rows) != len(ordered):
-        return f"promptfoo counts {len(rows)} answers, Karat {len(ordered)}"
+    if len(rows) != len(suite.cases) * REPEAT:
+        return f"promptfoo counts {len(rows)} answers, Karat {len(suite.cases) * REPEAT}"
+    matched = match(rows, suite.cases)
     found: list[Compared] = []
     for output in outputs:
-        found += judge(config, suite, output, rows, ordered)
+        found += judge(config, suite, output, matched)
     return found
 
 
-def judge(
-    config: Path, suite: Suite, output: Path, rows: Sequence[dict[str, Any]], ordered: Sequence[tuple[Case, int]]
-) -> Iterator[Compared]:
+def judge(config: Path, suite: Suite, output: Path, matched: Sequence[tuple[Row, Case, int]]) -> Iterator[Compared]:
     """The verdicts of Karat on one file of results, each with that of promptfoo."""
     run = karat.run(suite, f"replay:{output}", repeat=REPEAT, workers=0, trust_code=True)
     records = {(record.case.id, record.repeat): record for record in run}
-    for row, (case, repeat) in zip(rows, ordered, strict=True):
+    for row, case, repeat in matched:
         record = records[case.id, repeat]
         parts = (row.get("gradingResult") or {}).get("componentResults") or []
         failed = frozenset(
@@ -189,7 +205,15 @@ def judge(
         words = f"{reason} / {verdict.reason}"
         name = f"{case.id} ({repeat + 1})"
         yield Compared(
-            str(config), output.suffix[1:], name, said, theirs, str(verdict.status).lower(), failed, verdict.checks, words
+            str(config),
+            output.suffix[1:],
+            name,
+            said,
+            theirs,
+            str(verdict.status).lower(),
+            failed,
+            verdict.checks,
+            words,
         )
 
 
@@ -201,23 +225,53 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--log", type=Path)
     given = parser.parse_args(arguments)
     import time
+
     peer = Peer(given.npm)
+    done = {json.loads(l)["config"][-70:] for l in given.log.open()} if given.log.exists() else ()
     log = given.log.open("a")
     with tempfile.TemporaryDirectory(prefix="karat-promptfoo-") as name:
         scratch = Path(name)
         for config in configurations(given.folder, scratch):
-            if given.only not in str(config): continue
-            t=time.time()
+            if given.only not in str(config) or str(config)[-70:] in done:
+                continue
+            t = time.time()
             try:
                 found = compare(config, peer, scratch)
             except Exception as e:
                 import traceback
-                found = "EXCEPTION "+traceback.format_exc()[-600:]
-            dt=time.time()-t
-            if isinstance(found,str):
-                log.write(json.dumps({"config":str(config),"state":found,"s":round(dt,2)})+"\n")
+
+                found = "EXCEPTION " + traceback.format_exc()[-600:]
+            dt = time.time() - t
+            if isinstance(found, str):
+                log.write(json.dumps({"config": str(config), "state": found, "s": round(dt, 2)}) + "\n")
             else:
-                log.write(json.dumps({"config":str(config),"state":"compared","s":round(dt,2),"rows":[[c.format,c.case,c.answer[:300],c.theirs,c.ours,sorted(c.failed),[(x.name,x.status,x.expected[:100],x.found[:100]) for x in c.checks if x.status!='passed'],c.why[:300]] for c in found]})+"\n")
+                log.write(
+                    json.dumps(
+                        {
+                            "config": str(config),
+                            "state": "compared",
+                            "s": round(dt, 2),
+                            "rows": [
+                                [
+                                    c.format,
+                                    c.case,
+                                    c.answer[:300],
+                                    c.theirs,
+                                    c.ours,
+                                    sorted(c.failed),
+                                    [
+                                        (x.name, x.status, x.expected[:100], x.found[:100])
+                                        for x in c.checks
+                                        if x.status != "passed"
+                                    ],
+                                    c.why[:300],
+                                ]
+                                for c in found
+                            ],
+                        }
+                    )
+                    + "\n"
+                )
             log.flush()
     peer.close()
     return 0

@@ -15,7 +15,7 @@ export default class Scripted {
   async callApi(prompt, context) {
     const test = context?.test;
     if (!test || context.repeatIndex === undefined) {
-      return { output: JSON.stringify({ pass: true, score: 1, reason: 'scripted' }) };
+      return { output: JSON.stringify({ pass: true, score: 1, reason: 'scripted', steps: ['look'] }) };
     }
     const number = context.repeatIndex;
     const usage = { total: 3, prompt: 2, completion: 1 };

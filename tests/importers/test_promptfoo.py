@@ -346,6 +346,43 @@ def test_a_case_whose_prompt_is_not_known_is_skipped_with_the_reason(tmp_path, p
     assert why in case.skip
 
 
+FILLED_IN = {
+    "the last line break of a variable": ("{{x}}|", {"x": 'say "hi"\n'}, 'say "hi"|'),
+    "only the last": ("{{x}}|", {"x": "a\n\n"}, "a\n|"),
+    "text within JSON": ('{"q": "{{x}}", "n": 1.0}', {"x": 'a "b"'}, '{\n  "q": "a \\"b\\"",\n  "n": 1\n}'),
+    "a message": ('[{"role": "user", "content": "{{x}}"}]', {"x": 'a\n"b"'}, 'a\n"b"'),
+    "JSON only once it is filled in": ('{"n": {{x}}}', {"x": 3}, '{"n": 3}'),
+    "the line break of a template": ("{% if x %}{{x}}{% endif %}\n", {"x": "a"}, "a\n"),
+    "nothing where a variable is not set": ("{{x}} {{ y | default(z) }}|", {"x": "a"}, "a |"),
+    "a number": ("{{x}} {{y}}", {"x": 2.0, "y": 0.5}, "2 0.5"),
+    "an object as JSON": (
+        "{{ x | dump }} {{ x | dump(1) }}",
+        {"x": {"a": ["ü"]}},
+        '{"a":["ü"]} {\n "a": [\n  "ü"\n ]\n}',
+    ),
+    "a variable that names another": ("{{x}}", {"x": "{{y}}!", "y": "a"}, "a!"),
+    "a variable that names one that is not set": ("{{x}}", {"x": "{{y}}!"}, "{{y}}!"),
+    "a YAML file": ("{{x}}", {"x": "file://list.yaml"}, '["a",{"b":"ü"}]'),
+    "a JSON file": ("{{x}}", {"x": "file://list.json"}, '["a", 1.0]'),
+    "a table": ("{{x}}", {"x": "file://rows.csv"}, "a,b\n1,2"),
+    "a text file": ("{{x}}", {"x": "file://long.txt"}, "text"),
+}
+"""As promptfoo 0.121 does it."""
+
+
+@pytest.mark.parametrize(("prompt", "variables", "expected"), FILLED_IN.values(), ids=FILLED_IN)
+def test_prompts_are_filled_in_as_promptfoo_does(tmp_path, prompt, variables, expected):
+    files = {
+        "list__yaml": "- a\n- b: ü\n",
+        "list__json": '["a", 1.0]\n',
+        "rows__csv": "a,b\n1,2\n",
+        "long__txt": "\n text \n\n",
+    }
+    config = {"prompts": [prompt], "tests": [{"vars": variables, "assert": [{"type": "equals", "value": "{{x}}"}]}]}
+    (case,) = read(tmp_path, config, **files).cases
+    assert case.prompt == expected
+
+
 @pytest.mark.parametrize("text", ["{{ 'a' * 10**9 }}", "{% for i in range(9) %}{% endfor %}", "{{ x.upper() }}"])
 def test_a_template_runs_nothing(text):
     with pytest.raises(BadTemplateError):

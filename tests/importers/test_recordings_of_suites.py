@@ -143,6 +143,24 @@ def test_results_that_are_fewer_than_the_tests_that_they_may_be_of_are_not_chose
     assert "2 cases are the same, and 1 results are of them" in run.records[0].verdict.reason
 
 
+@pytest.mark.parametrize(
+    ("prompt", "variables", "recorded", "named"),
+    [
+        ("{{x}}\n", {"x": "Hi\n"}, "Hi\n", {"x": "Hi\n"}),
+        ('{"q": "{{x}}"}', {"x": "a"}, '{"q":"a"}', {"x": "a"}),
+        ("Say {{x}}", {"x": "file://x.txt"}, "Say b", {"x": "file://x.txt"}),
+    ],
+    ids=["outer white space", "JSON", "a file"],
+)
+def test_the_result_of_a_prompt_is_found_however_it_is_written(tmp_path, prompt, variables, recorded, named):
+    (tmp_path / "x.txt").write_text("b\n")
+    tests = [{"vars": variables | {"want": want}, "assert": [{"type": "equals", "value": want}]} for want in "12"]
+    rows = [row(recorded, want, vars=named | {"want": want}) for want in "21"]
+    config = {"prompts": [prompt], "tests": tests}
+    run = replay(tmp_path, config, "promptfooconfig.json", {"results": {"results": rows}})
+    assert [record.status for record in run] == ["PASS", "PASS"]
+
+
 def test_a_conversation_of_which_a_turn_was_not_recorded_was_not_recorded(tmp_path):
     tests = [{"vars": {"m": m}, "metadata": {"conversationId": "c"}} for m in ("One?", "Two?")]
     rows = [row("One?", "1", vars={"m": "One?"}, testCase={"metadata": {"conversationId": "c"}})]
@@ -201,14 +219,18 @@ b,'=Say b,FAIL,0.00
 """
 
 
+FILE_TABLE = NEW_TABLE.replace("] Say", "] /home/ann/prompts/say.txt: Say")
+
+
 @pytest.mark.parametrize(
     ("table", "statuses", "answers"),
     [
         (NEW_TABLE, ["PASS", "FAIL"], ["Say a", 'wrong, "indeed"\nand longer']),
+        (FILE_TABLE, ["PASS", "FAIL"], ["Say a", 'wrong, "indeed"\nand longer']),
         (OLD_TABLE, ["PASS", "FAIL"], ["Say a", "wrong"]),
         (BROKEN_TABLE, ["ERROR", "FAIL"], [None, "=Say b"]),
     ],
-    ids=["new", "old", "broken"],
+    ids=["new", "a prompt of a file", "old", "broken"],
 )
 def test_a_table_of_promptfoo_is_a_recording(tmp_path, table, statuses, answers):
     (tmp_path / "promptfooconfig.json").write_text(json.dumps(CONFIG))

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
+from karat.importers.promptfoo.templates import as_json
 from karat.suites.diagnostics import Path, PathDiagnostic, RefusedError
 from karat.suites.documents.source import utf8
 from karat.suites.formats.base import SuiteFile
@@ -139,6 +140,12 @@ class NamedFiles:
         if suffix in TREES:
             return self.tree(name, path)
         return [row for row, _ in self.rows(name, path)] if suffix == ".csv" else self.text(name, path).rstrip("\n")
+
+    def variable(self, name: str, path: Path) -> str:
+        """What a variable is that names a file: its text without outer white space, and YAML as JSON."""
+        if PurePath(name).suffix.lower() in (".yaml", ".yml"):
+            return as_json(self.tree(name, path))
+        return self.text(name, path).strip()
 
     def entries(self, value: Any, path: Path, source: str = "") -> Iterator[Entry]:
         """The entries of a list of tests, with those of the files that it names in their place."""

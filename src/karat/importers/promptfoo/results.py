@@ -17,6 +17,8 @@ _ANSWERS = re.compile(r"\[(?P<provider>[^\]]+)\] (?P<label>.*)", re.DOTALL)
 _OLD_CELL = re.compile(r"\[(PASS|FAIL|ERROR)\] \([^)]*\)\s*(.*?)(?:\n\n(?:Pass|Fail) Reason: .*)?", re.DOTALL)
 _ESCAPED = re.compile(r"'(?=[\s\u200b-\u200d]*[=+\-@])")
 """What promptfoo writes before a cell that a spreadsheet would take for a formula."""
+_FILE = re.compile(r"\A(?:/|[A-Za-z]:\\)[^\n:]*\.(?:txt|j2|json|jsonl|ya?ml): ")
+"""What it writes before a prompt of a file in a table."""
 
 
 class _Prompt(TypedDict, total=False):
@@ -116,7 +118,7 @@ def _read_cells(columns: Sequence[str], cells: Sequence[str]) -> Iterator[Mappin
         failed = cells[index + 1] == "ERROR" if status == ["Status"] else bool(old and old[1] == "ERROR")
         answer = _unescape(text) if status == ["Status"] else old[2] if old else text
         try:
-            raw = render(match["label"], row)
+            raw = render(_FILE.sub("", match["label"]), row)
         except BadTemplateError as error:
             message = f"the prompt of the column {columns[index]!r} is not known: {error}. Use results.json."
             raise refuse(message, "bad-table") from None

@@ -26,12 +26,18 @@ from karat.importers.promptfoo.assertions import (
 )
 from karat.importers.promptfoo.files import SCHEME, Entry, NamedFiles, NotTextError, split_columns
 from karat.importers.promptfoo.providers import CODE, target_of
-from karat.importers.promptfoo.templates import BadTemplateError, render, render_tree
+from karat.importers.promptfoo.templates import (
+    BadTemplateError,
+    render_prompt,
+    render_tree,
+    render_variable,
+    without_break,
+)
 from karat.suites.diagnostics import Path, PathDiagnostic, RefusedError
 from karat.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
 from karat.suites.formats.builder import CaseBuilder, Expectations, SuiteBuilder
 from karat.suites.shapes.foreign import find_misfits
-from karat.targets.recordings.result_files import ALIKE, IDENTITY
+from karat.targets.recordings.result_files import ALIKE, IDENTITY, normalize_said
 from karat.text.wording import kind, quoted
 
 OWN_KEYS = ("prompts", "tests", "providers", "targets", "defaultTest", "scenarios", "redteam")
@@ -88,6 +94,12 @@ class TestCase(NamedTuple):
     @property
     def options(self) -> Tree:
         return self.tree.get("options") or {}
+
+    def written(self, values: Tree) -> Tree:
+        """The variables that are in the configuration itself: results have the names of files for the others."""
+        variables = self.tree.get("vars")
+        named = variables if isinstance(variables, dict) else {}
+        return {name: value for name, value in values.items() if not names_file(named.get(name))}
 
     @property
     def name(self) -> str:
@@ -274,10 +286,10 @@ class ConfigReader:
             if count >= MOST_EXPANDED:
                 message = f"its variables have more than {MOST_EXPANDED:,} combinations. Split it."
                 raise RefusedError(test.entry.problem(message, "too-large", "vars"))
-            values = dict(zip(loaded, combination, strict=True))
+            values = {name: without_break(value) for name, value in zip(loaded, combination, strict=True)}
             # A variable may be a template of others; a second look is enough for those that are there.
             plain_text = all(type(value) is str and "{" not in value for value in values.values())
-            yield values if plain_text else {name: render_tree(value, values) for name, value in values.items()}
+            yield values if plain_text else {name: render_variable(value, values) for name, value in values.items()}
 
     def _read_variables(self, reference: str, entry: Entry) -> Any:
         """The variables of the files that a test names, from the folder of the file that the test is in."""
@@ -294,7 +306,7 @@ class ConfigReader:
         if not isinstance(value, str) or not value.startswith(SCHEME):
             return value
         names = self._files.names(value, path)
-        loaded = [self._files.value(f"{SCHEME}{name}", path) for name in names]
+        loaded = [self._files.variable(name, path) for name in names]
         return loaded if len(loaded) > 1 else loaded[0]
 
     def _case(self, test: TestCase, name: str, prompt: Prompt, values: dict[str, Any]) -> None:
@@ -323,8 +335,8 @@ class ConfigReader:
         )
         case.answered = False
         if not skip:
-            identity = describe_identity(raw, values, test.tree.get("description"))
-            self._said.setdefault((*setup, text), []).append((case, identity))
+            identity = describe_identity(raw, test.written(values), test.tree.get("description"))
+            self._said.setdefault(normalize_said((*setup, text)), []).append((case, identity))
         self._expect(case, test, values, text)
         self._score(case, test)
 
@@ -332,7 +344,7 @@ class ConfigReader:
         """The prompt as it is sent, and why it is not known."""
         before, after = (test.options.get(key) or "" for key in ("prefix", "suffix"))
         try:
-            text = render(f"{before}{prompt.text}{after}", values)
+            text = render_prompt(f"{before}{prompt.text}{after}", values)
         except BadTemplateError as error:
             return f"({error})", str(error)
         if not text.strip():
@@ -558,7 +570,11 @@ def describe_identity(
         found["prompt"] = raw if isinstance(prompt, str | int | float) else json.dumps(prompt, sort_keys=True)
     if values is not None:
         # A table has texts only, and an empty one where a variable is not set.
-        texts = {name: one if isinstance(one, str) else json.dumps(one, sort_keys=True) for name, one in values.items()}
+        texts = {
+            name: without_break(one) if isinstance(one, str) else json.dumps(one, sort_keys=True)
+            for name, one in values.items()
+            if not names_file(one)
+        }
         found["vars"] = {name: text for name, text in texts.items() if text and not name.startswith("_")}
     if isinstance(description, str) and description:
         found["description"] = description
@@ -578,6 +594,11 @@ def distinguish(same: Sequence[tuple[CaseBuilder, dict[str, object]]]) -> None:
             identity = json.loads(written) | ({ALIKE: [number, len(cases)]} if len(cases) > 1 else {})
             if identity:
                 case.fields["metadata"] = {**case.fields["metadata"], IDENTITY: identity}
+
+
+def names_file(value: Any) -> bool:
+    """Whether a variable is what files hold."""
+    return any(isinstance(one, str) and one.startswith(SCHEME) for one in as_list(value))
 
 
 def as_list(value: Any) -> list[Any]:

@@ -45,6 +45,29 @@ def render(text: str, values: Mapping[str, Any]) -> str:
     return filled
 
 
+def render_prompt(text: str, values: Mapping[str, Any]) -> str:
+    """The same for a prompt: within JSON each text is filled in by itself, so that it stays JSON."""
+    if text.lstrip()[:1] not in ("[", "{", '"'):
+        return render(text, values)
+    try:
+        tree = json.loads(text, parse_float=_as_number)
+    except (ValueError, RecursionError):
+        return render(text, values)
+    return json.dumps(render_tree(tree, values), indent=2, ensure_ascii=False)
+
+
+def without_break(value: Any) -> Any:
+    """A variable as its tool fills it in: a text without the line break that it ends in, such as that of a YAML block."""
+    return value.removesuffix("\n") if isinstance(value, str) else value
+
+
+def render_variable(value: Any, values: Mapping[str, Any]) -> Any:
+    """A variable that may be a template of others; a text with one that is not set stays as it is."""
+    if isinstance(value, str) and any(name not in values for name in _PLAIN.findall(value)):
+        return value
+    return render_tree(value, values)
+
+
 def render_tree(value: Any, values: Mapping[str, Any]) -> Any:
     """The same for every text of a value."""
     if isinstance(value, str):
@@ -62,11 +85,22 @@ def _as_text(value: Any) -> str:
         return ""
     if isinstance(value, str):
         return value
-    if type(value) is int:
-        return str(value)
+    if type(value) is int or (isinstance(value, float) and value.is_integer()):
+        return str(int(value))
     if isinstance(value, list):
         return ",".join(map(_as_text, value))
     return "[object Object]" if isinstance(value, dict) else json.dumps(value)
+
+
+def _as_number(digits: str) -> float:
+    number = float(digits)
+    return int(number) if number.is_integer() else number
+
+
+def as_json(value: Any, indent: int | None = None) -> str:
+    """A value as JavaScript writes it."""
+    separators = (",", ": " if indent else ":")
+    return json.dumps(value, indent=indent and min(indent, 10), separators=separators, ensure_ascii=False)
 
 
 @lru_cache(maxsize=1024)
@@ -82,6 +116,7 @@ def _template(text: str) -> Template:
 
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
+    from jinja2 import Undefined
     from jinja2.exceptions import SecurityError
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -96,9 +131,12 @@ def _environment() -> Environment:
         def call(self, *args: Any, **more: Any) -> Any:
             raise SecurityError("calls are not allowed")
 
-    sandbox = Sandbox(finalize=lambda value: _as_text(value) if not isinstance(value, str) else value)
+    def finalize(value: object) -> str:
+        return value if isinstance(value, str) else "" if isinstance(value, Undefined) else _as_text(value)
+
+    sandbox = Sandbox(finalize=finalize, keep_trailing_newline=True)
     sandbox.globals.clear()
-    sandbox.filters |= {"dump": json.dumps, "json": json.dumps, "string": _as_text}
+    sandbox.filters |= {"dump": as_json, "json": as_json, "string": _as_text}
     for name in ("center", "indent", "wordwrap", "format", "pprint", "batch", "slice"):
         sandbox.filters.pop(name, None)
     return sandbox

@@ -83,7 +83,7 @@ class RecordedAnswers:
         self._found: dict[tuple[str, ...], list[RecordedCase]] = {}
         for result in results:
             if provider in (None, result.provider):
-                self._found.setdefault(result.said, []).append(result)
+                self._found.setdefault(normalize_said(result.said), []).append(result)
 
     def find(self, case: Case, repeat: int) -> RecordedCase | None:
         """What was recorded of a case. Raises ValueError if several results may be it."""
@@ -101,7 +101,9 @@ class RecordedAnswers:
         return RecordedCase(case.id, {"turns": forms}, repeat)
 
     def _pick(self, case: Case, said: Sequence[tuple[str, ...]], place: int) -> RecordedCase | None:
-        candidates: list[RecordedCase] = next((found for one in said if (found := self._found.get(one))), [])
+        candidates: list[RecordedCase] = next(
+            (found for one in said if (found := self._found.get(normalize_said(one)))), []
+        )
         known = case.metadata.get(IDENTITY)
         if isinstance(known, dict):
             known = dict(known)
@@ -116,6 +118,21 @@ class RecordedAnswers:
         elif not case.turns and any(one.identity != candidates[0].identity for one in candidates):
             raise ValueError("several results have its prompt, and differ otherwise")
         return candidates[place] if place < len(candidates) else None
+
+
+def normalize_said(said: tuple[str, ...]) -> tuple[str, ...]:
+    """What the user said, however its white space was kept; where it is JSON, too."""
+    return tuple(map(_normalize_text, said))
+
+
+def _normalize_text(text: str) -> str:
+    text = text.strip()
+    if text[:1] not in ("{", "["):
+        return text
+    try:
+        return json.dumps(jiter.from_json(text.encode()), sort_keys=True)
+    except ValueError:
+        return text
 
 
 class ResultFile:
