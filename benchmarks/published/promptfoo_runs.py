@@ -1,4 +1,4 @@
-"""`python -m benchmarks.published.promptfoo_runs --npm FOLDER --from FOLDER`: whole configurations, run and judged twice.
+"""`python -m benchmarks.published.promptfoo_runs --npm FOLDER --from FOLDER`: configurations, run and judged twice.
 
 promptfoo, installed in the folder that `--npm` names, runs each configuration that is found against a scripted agent
 and writes its results as JSON, JSON lines and CSV. Karat reads the same configuration, replays each of the three files
@@ -53,7 +53,8 @@ class Compared(NamedTuple):
 
     @property
     def is_same(self) -> bool:
-        return self.theirs == self.ours
+        """PARTIAL where promptfoo passes: all that Karat judges passes, and it says that it does not judge the rest."""
+        return self.ours in ((self.theirs, "partial") if self.theirs == "pass" else (self.theirs,))
 
 
 def configurations(folder: Path, scratch: Path) -> Iterator[Path]:
@@ -101,7 +102,8 @@ class Peer:
                 stderr=subprocess.DEVNULL,
                 text=True,
             )
-        assert self._process.stdin and self._process.stdout
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         job = {"config": str(config.absolute()), "outputs": list(map(str, outputs)), "repeat": REPEAT}
         self._process.stdin.write(json.dumps(job) + "\n")
         self._process.stdin.flush()
@@ -217,64 +219,65 @@ def judge(config: Path, suite: Suite, output: Path, matched: Sequence[tuple[Row,
         )
 
 
+def explain(one: Compared) -> str:
+    """The class of a difference; the empty string if there is none that is known."""
+    unjudged = [check.expected for check in one.checks if check.status is Status.UNJUDGED]
+    if one.ours == "skip":
+        return "its prompt or a variable is code or no text: Karat runs no such case, and says why"
+    if one.ours == "partial" and one.failed and all(_names(unjudged, kind) for kind in one.failed):
+        return "promptfoo fails what Karat does not judge, and says so: PARTIAL is no pass"
+    if one.ours == "error" and one.theirs == "fail" and any(check.status is Status.ERROR for check in one.checks):
+        return "code that raises is a failure there and an error here"
+    if one.format == "csv" and one.ours == "error" and "contains no trace of this case" in one.why:
+        return "a table has the labels of prompts only: the case is an ERROR"
+    return ""
+
+
+def _names(unjudged: Sequence[str], kind: str) -> bool:
+    return any(what.startswith(kind.removeprefix("not-")) for what in unjudged)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--npm", type=Path, required=True, help="The folder in which promptfoo is installed.")
     parser.add_argument("--from", dest="folder", type=Path, required=True, help="Folders of public repositories.")
     parser.add_argument("--only", default="", help="Only configurations whose path holds this text.")
-    parser.add_argument("--log", type=Path)
     given = parser.parse_args(arguments)
-    import time
-
+    verdicts: list[Compared] = []
+    not_compared: Counter[str] = Counter()
     peer = Peer(given.npm)
-    done = {json.loads(l)["config"][-70:] for l in given.log.open()} if given.log.exists() else ()
-    log = given.log.open("a")
     with tempfile.TemporaryDirectory(prefix="karat-promptfoo-") as name:
         scratch = Path(name)
         for config in configurations(given.folder, scratch):
-            if given.only not in str(config) or str(config)[-70:] in done:
-                continue
-            t = time.time()
-            try:
+            if given.only in str(config):
                 found = compare(config, peer, scratch)
-            except Exception as e:
-                import traceback
-
-                found = "EXCEPTION " + traceback.format_exc()[-600:]
-            dt = time.time() - t
-            if isinstance(found, str):
-                log.write(json.dumps({"config": str(config), "state": found, "s": round(dt, 2)}) + "\n")
-            else:
-                log.write(
-                    json.dumps(
-                        {
-                            "config": str(config),
-                            "state": "compared",
-                            "s": round(dt, 2),
-                            "rows": [
-                                [
-                                    c.format,
-                                    c.case,
-                                    c.answer[:300],
-                                    c.theirs,
-                                    c.ours,
-                                    sorted(c.failed),
-                                    [
-                                        (x.name, x.status, x.expected[:100], x.found[:100])
-                                        for x in c.checks
-                                        if x.status != "passed"
-                                    ],
-                                    c.why[:300],
-                                ]
-                                for c in found
-                            ],
-                        }
-                    )
-                    + "\n"
-                )
-            log.flush()
+                if isinstance(found, str):
+                    not_compared[found] += 1
+                else:
+                    verdicts += found
+                print(f"{config}: {found if isinstance(found, str) else f'{len(found)} verdicts'}", flush=True)
     peer.close()
-    return 0
+    return report(verdicts, not_compared)
+
+
+def report(verdicts: Sequence[Compared], not_compared: Counter[str]) -> int:
+    """Print what was compared; 1 if a difference has no class."""
+    configs, cases = {one.config for one in verdicts}, {(one.config, one.case) for one in verdicts}
+    print(f"\n{len(configs):,} configurations, {len(cases):,} answers, {len(verdicts):,} verdicts")
+    classes: dict[str, list[Compared]] = {}
+    for one in verdicts:
+        classes.setdefault("" if one.is_same else explain(one) or "UNEXPLAINED", []).append(one)
+    pairs = Counter(f"{one.theirs}/{one.ours}" for one in classes.pop("", ()))
+    print(f"{pairs.total():,} the same: " + ", ".join(f"{pair} {count:,}" for pair, count in pairs.most_common()))
+    for name, found in classes.items():
+        print(f"\n{len(found):,} in {len({one.config for one in found})} configurations: {name}")
+        for one in found[: 40 if name == "UNEXPLAINED" else 3]:
+            about = f"{one.config} ({one.format}), {one.case}, {one.answer[:80]}"
+            print(f"  {about}: {one.theirs} / {one.ours}: {one.why[:200]!r}")
+    print(f"\n{not_compared.total()} configurations were not compared:")
+    for why, count in not_compared.most_common():
+        print(f"{count:>5}  {why[:160]}")
+    return int("UNEXPLAINED" in classes)
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ def render_prompt(text: str, values: Mapping[str, Any]) -> str:
 
 
 def without_break(value: Any) -> Any:
-    """A variable as its tool fills it in: a text without the line break that it ends in, such as that of a YAML block."""
+    """A variable as it is filled in: a text without the line break that it ends in, such as that of a YAML block."""
     return value.removesuffix("\n") if isinstance(value, str) else value
 
 
