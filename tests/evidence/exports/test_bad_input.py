@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import sqlite3
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,10 @@ def change_runs(change: Callable[[dict[str, Any]], dict[str, Any] | None], path:
         ("a.parquet", "", "not a whole Parquet file"),
         ("a.db", "SQLite format 3\0 and nothing else", "the database cannot be read"),
         ("a.pb", "\x08\x96\x01 words", "neither JSON, nor CSV, Parquet, SQLite or OTLP in protobuf"),
+        ("a.jsonl", '{"id": "1", "sessionId": "s", "observations": ["o-1"]}', "ask the API for the trace with"),
+        ("a.jsonl", '{"id": "1", "parentObservationId": null, "type": "SPAN"}', "`trace_id` is missing"),
+        ("a.jsonl", '{"info": {"trace_id": "1"}, "data": {"spans": 5}}', "`spans` is not a list"),
+        ("a.jsonl", '{"messages": "[]", "resourceSpans": []}', "its keys fit several formats of exports"),
         ("a.jsonl.gz", "no gzip", "it cannot be read: Not a gzipped file"),
     ],
 )
@@ -62,6 +68,101 @@ def test_what_cannot_be_read_is_refused_with_its_place(tmp_path: Path, name: str
     path.write_text(content)
     assert says in refusal(path)
     assert refusal(path).startswith(str(path))
+
+
+def test_other_databases_and_databases_from_standard_input_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "other.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE todo (id)")
+    assert "not the tracking store of mlflow" in refusal(path)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+    assert "Parquet and SQLite cannot be read from standard input" in refusal(Path("-"))
+
+
+def test_a_document_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "DOCUMENT_CAP", 1000)
+    path = tmp_path / "whole.json"
+    path.write_text(json.dumps({"messages": [{"role": "user", "content": "x" * 2000}]}, indent=1))
+    assert "the most that is read of one document" in refusal(path)
+
+
+def test_requests_in_protobuf_that_were_cut_off_are_refused(tmp_path: Path) -> None:
+    request = (FILES / "langfuse-otlp.pb").read_bytes()
+    request = request if request[0] == 0x0A else request[4 : 4 + int.from_bytes(request[:4])]
+    path = tmp_path / "spans.pb"
+    path.write_bytes(2 * (len(request).to_bytes(4) + request))
+    assert read(path)
+    path.write_bytes(path.read_bytes()[:-1])
+    assert "the file is cut off within a request" in refusal(path)
+
+
+def test_one_conversation_may_be_the_whole_file(tmp_path: Path) -> None:
+    path = tmp_path / "one.json"
+    path.write_text(json.dumps(read_lines("openai-chat.jsonl")[0]["messages"], indent=1))
+    ((one,), first) = read(path), read(CHAT)[0]
+    assert [turn.input for turn in turns(one.trace)] == [turn.input for turn in turns(first.trace)]
+    assert [call.name for call in one.trace.tool_calls] == [call.name for call in first.trace.tool_calls]
+
+
+def test_handoffs_are_calls(tmp_path: Path) -> None:
+    rows = read_lines("openai-agents.jsonl")
+    model = next(row for row in rows if row.get("span_data", {}).get("type") == "generation")
+    handoff = {**model, "id": "span_h", "span_data": {"type": "handoff", "to_agent": "Billing Desk"}}
+    found = read(write_lines(tmp_path / "agents.jsonl", [*rows, handoff]))[0]
+    assert "transfer_to_billing_desk" in [call.name for call in found.trace.tool_calls]
+
+
+def test_maps_may_be_lists_of_pairs(tmp_path: Path) -> None:
+    rows = read_lines("mlflow.jsonl")
+    listed = [json.loads(json.dumps(row)) for row in rows]
+    for row in listed:
+        row["info"]["trace_metadata"] = [*row["info"]["trace_metadata"].items()]
+    found = [(one.id, one.user, one.trace) for one in read(write_lines(tmp_path / "pairs.jsonl", listed))]
+    assert found == [(one.id, one.user, one.trace) for one in read(write_lines(tmp_path / "objects.jsonl", rows))]
+
+
+def test_calls_of_langfuse_may_have_columns_of_their_own(tmp_path: Path) -> None:
+    about = {"id": "o", "trace_id": "t", "parent_observation_id": "", "type": "GENERATION", "name": "chat"}
+    times = {"start_time": "2026-11-19T01:00:00Z", "end_time": "2026-11-19T01:00:01Z"}
+    row = {
+        **about,
+        **times,
+        "input": [{"role": "user", "content": "Where is A-1?"}],
+        "output": "I look it up.",
+        "tool_calls": ['{"id": "c", "arguments": "{\\"order\\": \\"A-1\\"}"}'],
+        "tool_call_names": ["lookup_order"],
+    }
+    (found,) = read(write_lines(tmp_path / "observations.jsonl", [row]))
+    assert [(call.name, call.arguments) for call in found.trace.tool_calls] == [("lookup_order", {"order": "A-1"})]
+
+
+def test_numbers_are_names_of_users(tmp_path: Path) -> None:
+    rows = [{**row, "user": 7, "user_id": True} for row in read_lines("openai-chat.jsonl")]
+    assert {one.user for one in read(write_lines(tmp_path / "chat.jsonl", rows))} == {"7"}
+
+
+def test_traces_of_no_agent_and_no_model_are_no_conversations(tmp_path: Path) -> None:
+    """A service that sends spans of its own to the same place."""
+    spans = [{"traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174", "name": "GET /"}]
+    request = {"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}
+    own = write_lines(tmp_path / "own.jsonl", [request])
+    assert read(own) == []
+    both = write_lines(tmp_path / "both.jsonl", [request, *read_lines("langfuse-otlp.jsonl")])
+    assert [one.id for one in read(both)] == [one.id for one in read(FILES / "langfuse-otlp.jsonl")]
+
+
+def test_what_a_journal_says_of_itself_is_no_conversation(tmp_path: Path) -> None:
+    case = {"id": "a", "prompt": "Hi"}
+    trace = {"case_id": "a", "input": "Hi", "final_message": "Hello."}
+    rows = [
+        {"kind": "header", "format": 1},
+        {"kind": "case", "case": {**case, "skip": "not today"}, "trace": trace},
+        {"kind": "case", "case": case, "trace": trace},
+        {"kind": "footer"},
+    ]
+    assert [one.trace.final_message for one in read(write_lines(tmp_path / "journal.jsonl", rows))] == ["Hello."]
 
 
 def test_a_parquet_file_that_was_cut_off_is_refused(tmp_path: Path) -> None:
