@@ -17,7 +17,7 @@ import pytest
 
 import karat
 from guard.policies import CALLS, write_policy
-from karat.guard.mcp import HttpGuard
+from karat.guard.mcp import HttpGuard, MessageGuard
 
 SERVER = """
 import json, sys
@@ -100,6 +100,24 @@ def test_no_spelling_of_a_message_gets_past(client: Client, line: str) -> None:
     assert client.ran == ["get_other"]
     assert "pay_invoice" not in client.log.read_text()
     assert "Pay_Invoice" not in client.log.read_text()
+
+
+def test_an_error_of_the_server_is_no_success(tmp_path: Path) -> None:
+    """What fails has not happened: the call that needs it is refused, and so are calls without a name."""
+    with karat.Guard(write_policy(tmp_path, CALLS), seam="mcp").conversation() as conversation:
+        desk = MessageGuard(conversation)
+        for number, answer in enumerate([{"error": {"code": -1, "message": "gone"}}, {"result": {"isError": True}}]):
+            assert desk.judge(call(number, "get_invoice", id="A")) is None
+            desk.report(number, answer)
+            assert desk.judge(call(10 + number, "pay_invoice", id="A")) is not None
+        desk.report(99, {"result": {"content": []}})
+        for nameless in ({"name": 3}, {"name": "pay_invoice", "arguments": "all"}, []):
+            refusal = desk.judge({"id": 1, "method": "tools/call", "params": nameless})
+            assert refusal is not None
+            assert "needs an id, a name and arguments" in refusal["error"]["message"]
+        assert desk.judge(call(3, "get_invoice", id="A")) is None
+        desk.report(3, {"result": {"content": []}})
+        assert desk.judge(call(4, "pay_invoice", id="A")) is None
 
 
 def test_a_killed_guard_ends_the_way_to_the_server(client: Client) -> None:

@@ -53,6 +53,8 @@ SOUND: dict[str, Any] = {"id": "a", "each": EACH, "needs": NEEDS}
         ({"where": "each.argument.x > 1"}, ("where",), "bad-condition", "Did you mean 'arguments'?"),
         ({"where": "each.arguments.x >"}, ("where",), "bad-condition", "Syntax error"),
         ({"where": "each.arguments.x + 1"}, ("where",), "bad-condition", "INT"),
+        ({"where": "each.colour == 1"}, ("where",), "bad-condition", "It has "),
+        ({"where": " || ".join(["each.index == 1"] * 1000)}, ("where",), "bad-condition", "characters, more than"),
         ({"where": "true"}, ("where",), "empty-expectation", "always holds"),
         ({"where": "each.arguments.x == each.arguments.x"}, ("where",), "empty-expectation", "always holds"),
         ({"where": "before.success || 1 == 1"}, ("where",), "empty-expectation", "always holds"),

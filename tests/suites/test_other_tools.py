@@ -282,6 +282,13 @@ def test_answers_are_judged_the_same_before_and_after_conversion(name: str, tmp_
         assert found == [status, status], (calls, answer)
 
 
+def test_a_question_and_an_answer_of_different_turns_are_refused(tmp_path: Path) -> None:
+    said = [[{"role": "user", "content": "Move a.txt."}], [{"role": "user", "content": "Sort it."}]]
+    row = {"id": "multi_turn_base_0", "question": said, "ground_truth": [["mv(a='a.txt')"]]}
+    with pytest.raises(karat.SuiteError, match="has 1 turns, the question 2"):
+        _read(_write(Fixture("BFCL_v4_multi_turn_base.json", json.dumps(row), ()), tmp_path))
+
+
 def test_the_turns_of_a_conversation_are_those_of_the_question(tmp_path: Path) -> None:
     said = [[{"role": "user", "content": "Move a.txt."}], [], [{"role": "user", "content": "Sort it."}]]
     row = {

@@ -135,6 +135,19 @@ def test_an_error_is_raised_with_what_was_seen(error: object) -> None:
     assert caught.value.partial.tool_calls == (ToolCall("a"),)
 
 
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ({"turns": []}, "`turns` is empty"),
+        ({"turns": [{"final_message": "a"}], "page": "b"}, "`page` cannot be combined with `turns`"),
+        ({"turns": [{"turns": [{"final_message": "a"}]}]}, "turn 1 cannot contain turns"),
+    ],
+)
+def test_turns_contain_all_of_a_conversation(value: object, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        read(value)
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
