@@ -33,6 +33,8 @@ REPEAT = 3
 MOST_ROWS = 300
 SECONDS = 60
 FORMATS = ("json", "jsonl", "csv")
+MEDIA = "promptfoo leaves media out of its results"
+LOST = ("contains no trace of this case", "results is whose is unknown", "[bad-table]")
 _BLOCK = re.compile(r"^ *```ya?ml[^\n]*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 _ID = re.compile(r"(?P<test>.*?)(?: / prompt (?P<prompt>\d+))?(?: / (?P<row>\d+))?(?: #\d+)?", re.DOTALL)
 
@@ -192,31 +194,38 @@ def compare(config: Path, peer: Peer, folder: Path) -> list[Compared] | str:
 
 def judge(config: Path, suite: Suite, output: Path, matched: Sequence[tuple[Row, Case, int]]) -> Iterator[Compared]:
     """The verdicts of Karat on one file of results, each with that of promptfoo."""
-    run = karat.run(suite, f"replay:{output}", repeat=REPEAT, workers=0, trust_code=True)
-    records = {(record.case.id, record.repeat): record for record in run}
+    try:
+        records = karat.run(suite, f"replay:{output}", repeat=REPEAT, workers=0, trust_code=True).records
+    except KaratError as error:  # a table that does not show what a prompt is
+        for row, case, repeat in matched:
+            yield _compare(config, output, row, f"{case.id} ({repeat + 1})", "error", (), str(error))
+        return
+    by_place = {(record.case.id, record.repeat): record for record in records}
+    by_answer = {(record.case.id, (record.trace.final_message or "").strip()): record for record in records}
     for row, case, repeat in matched:
-        record = records[case.id, repeat]
-        parts = (row.get("gradingResult") or {}).get("componentResults") or []
-        failed = frozenset(
-            str((part.get("assertion") or {}).get("type")) for part in parts if not part.get("pass", True)
-        )
-        theirs = "pass" if row["success"] else "error" if row.get("failureReason") == 2 else "fail"
-        reason = str((row.get("gradingResult") or {}).get("reason") or row.get("error") or "")
-        verdict = record.verdict
-        said = json.dumps((row.get("response") or {}).get("output"))
-        words = f"{reason} / {verdict.reason}"
-        name = f"{case.id} ({repeat + 1})"
-        yield Compared(
-            str(config),
-            output.suffix[1:],
-            name,
-            said,
-            theirs,
-            str(verdict.status).lower(),
-            failed,
-            verdict.checks,
-            words,
-        )
+        record = by_place[case.id, repeat]
+        if output.suffix == ".csv":  # it has the repetitions of a test in the order in which they came in
+            record = by_answer.get((case.id, _answer_of(row).strip()), record)
+        status, checks, why = str(record.verdict.status).lower(), record.verdict.checks, record.verdict.reason
+        yield _compare(config, output, row, f"{case.id} ({repeat + 1})", status, checks, why)
+
+
+def _answer_of(row: Row) -> str:
+    output = (row.get("response") or {}).get("output")
+    return output if isinstance(output, str) else json.dumps(output, separators=(",", ":"))
+
+
+def _compare(
+    config: Path, output: Path, row: Row, case: str, ours: str, checks: tuple[CheckResult, ...], why: str
+) -> Compared:
+    grading = row.get("gradingResult") or {}
+    parts = [part for part in grading.get("componentResults") or () if not part.get("pass", True)]
+    failed = frozenset(str((part.get("assertion") or {}).get("type")) for part in parts)
+    theirs = "pass" if row["success"] else "error" if row.get("failureReason") == 2 else "fail"
+    reason = str(grading.get("reason") or row.get("error") or "")
+    media = f"{MEDIA}; " if "[REDACTED]" in row["prompt"]["raw"] else ""
+    words = f"{media}{reason} / {why}"
+    return Compared(str(config), output.suffix[1:], case, _answer_of(row), theirs, ours, failed, checks, words)
 
 
 def explain(one: Compared) -> str:
@@ -228,8 +237,12 @@ def explain(one: Compared) -> str:
         return "promptfoo fails what Karat does not judge, and says so: PARTIAL is no pass"
     if one.ours == "error" and one.theirs == "fail" and any(check.status is Status.ERROR for check in one.checks):
         return "code that raises is a failure there and an error here"
-    if one.format == "csv" and one.ours == "error" and "contains no trace of this case" in one.why:
-        return "a table has the labels of prompts only: the case is an ERROR"
+    if one.format == "csv" and one.ours == "error" and any(words in one.why for words in LOST):
+        return "a table has labels of prompts, cut off, and no numbers of tests: the case is an ERROR"
+    if one.ours == "error" and LOST[0] in one.why and one.why.startswith(MEDIA):
+        return f"{MEDIA}: the case is an ERROR"
+    if one.ours == "error" and LOST[0] in one.why and "storeOutputAs" in Path(one.config).read_text("utf-8"):
+        return "its prompt holds the answer to another test: the case is an ERROR"
     return ""
 
 

@@ -85,12 +85,12 @@ def test_a_false_pass_is_no_known_difference(tmp_path: Path, capsys: pytest.Capt
 
 
 def _compared(theirs: str, ours: str, *checks: CheckResult, format: str = "json", why: str = "") -> Compared:
-    return Compared("c", format, "x", "a", theirs, ours, frozenset(["llm-rubric"]), checks, why)
+    return Compared(__file__, format, "x", "a", theirs, ours, frozenset(["llm-rubric"]), checks, why)
 
 
 UNJUDGED = CheckResult("unjudged", "qa", Status.UNJUDGED, "llm-rubric (it needs a model): polite")
 RAISED = CheckResult("code", "qa", Status.ERROR, "javascript accepts it")
-LOST = "not-recorded: results contains no trace of this case."
+LOST = "/ not-recorded: x contains no trace of this case."
 
 
 @pytest.mark.parametrize(

@@ -136,11 +136,13 @@ def test_tests_that_nothing_distinguishes_have_results_in_their_order(tmp_path, 
     assert [record.status for record in run] == ["PASS"] * 4 * repeat
 
 
-def test_results_that_are_fewer_than_the_tests_that_they_may_be_of_are_not_chosen_from(tmp_path):
-    rows = [row(f"{verb} a", "1", vars={"x": "a"}, testIdx=0, promptIdx=0) for verb in ("Say", "Sing")]
+@pytest.mark.parametrize("more", [{"testIdx": 0, "promptIdx": 0}, {}], ids=["too few", "not numbered"])
+def test_results_are_not_chosen_from_where_they_may_be_of_several_tests(tmp_path, more):
+    repeated = 1 if more else 2
+    rows = [row(f"{verb} a", "1", vars={"x": "a"}, **more) for verb in ("Say", "Sing")] * repeated
     run = replay(tmp_path, SAME_TESTS, "promptfooconfig.json", {"results": {"results": rows}})
     assert [record.status for record in run] == ["ERROR"] * 4
-    assert "2 cases are the same, and 1 results are of them" in run.records[0].verdict.reason
+    assert f"2 cases are the same, and which of {repeated} results" in run.records[0].verdict.reason
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,8 @@ def _read_row(row: Mapping[str, Any]) -> RecordedCase:
     identity = describe_identity(raw, row.get("vars"), test.get("description"), conversation)
     name = provider if isinstance(provider, str) else provider.get("label") or provider.get("id") or ""
     said = tuple(user_messages(raw)) or (raw,)
-    return RecordedCase(said[-1], _form(row), said=said, identity=identity, provider=name)
+    numbered = "testIdx" in row
+    return RecordedCase(said[-1], _form(row), said=said, identity=identity, provider=name, is_numbered=numbered)
 
 
 def _read_cells(columns: Sequence[str], cells: Sequence[str]) -> Iterator[Mapping[str, Any]]:

@@ -53,6 +53,8 @@ class RecordedCase(NamedTuple):
     """What else such a file says of the case: it distinguishes cases in which the user said the same."""
     provider: str = ""
     """Who answered, in a file that holds the answers of several."""
+    is_numbered: bool = False
+    """Whether the file has the number of its test: otherwise its place in the file says nothing."""
 
 
 class TableRow(TypedDict):
@@ -111,8 +113,8 @@ class RecordedAnswers:
             if len(candidates) > 1 and not all(known.keys() <= one.identity.keys() for one in candidates):
                 raise ValueError(f"several results have its prompt, and do not all name {join_words([*known], 'and')}")
             candidates = [one for one in candidates if all(one.identity.get(key, v) == v for key, v in known.items())]
-            if len(candidates) % count:
-                raise ValueError(f"{count} cases are the same, and {len(candidates)} results are of them")
+            if len(candidates) % count or (count > 1 and not all(one.is_numbered for one in candidates)):
+                raise ValueError(f"{count} cases are the same, and which of {len(candidates)} results is whose is unknown")
             own = len(candidates) // count
             candidates = candidates[number * own :][:own]
         elif not case.turns and any(one.identity != candidates[0].identity for one in candidates):
