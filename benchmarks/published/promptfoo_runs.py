@@ -201,18 +201,18 @@ def judge(config: Path, suite: Suite, output: Path, matched: Sequence[tuple[Row,
             yield _compare(config, output, row, f"{case.id} ({repeat + 1})", "error", (), str(error))
         return
     by_place = {(record.case.id, record.repeat): record for record in records}
-    by_answer = {(record.case.id, (record.trace.final_message or "").strip()): record for record in records}
+    by_answer = {(record.case.id, str(record.trace.final_message).strip()): record for record in records}
     for row, case, repeat in matched:
         record = by_place[case.id, repeat]
         if output.suffix == ".csv":  # it has the repetitions of a test in the order in which they came in
-            record = by_answer.get((case.id, _answer_of(row).strip()), record)
+            record = by_answer.get((case.id, str(_answer_of(row)).strip()), record)
         status, checks, why = str(record.verdict.status).lower(), record.verdict.checks, record.verdict.reason
         yield _compare(config, output, row, f"{case.id} ({repeat + 1})", status, checks, why)
 
 
-def _answer_of(row: Row) -> str:
+def _answer_of(row: Row) -> str | None:
     output = (row.get("response") or {}).get("output")
-    return output if isinstance(output, str) else json.dumps(output, separators=(",", ":"))
+    return output if output is None or isinstance(output, str) else json.dumps(output, separators=(",", ":"))
 
 
 def _compare(
@@ -225,7 +225,7 @@ def _compare(
     reason = str(grading.get("reason") or row.get("error") or "")
     media = f"{MEDIA}; " if "[REDACTED]" in row["prompt"]["raw"] else ""
     words = f"{media}{reason} / {why}"
-    return Compared(str(config), output.suffix[1:], case, _answer_of(row), theirs, ours, failed, checks, words)
+    return Compared(str(config), output.suffix[1:], case, str(_answer_of(row)), theirs, ours, failed, checks, words)
 
 
 def explain(one: Compared) -> str:
@@ -235,6 +235,8 @@ def explain(one: Compared) -> str:
         return "its prompt or a variable is code or no text: Karat runs no such case, and says why"
     if one.ours == "partial" and one.failed and all(_names(unjudged, kind) for kind in one.failed):
         return "promptfoo fails what Karat does not judge, and says so: PARTIAL is no pass"
+    if one.ours == "partial" and any(check.status is Status.UNKNOWN for check in one.checks):
+        return "the results do not say what a check reads: it is UNKNOWN, and PARTIAL is no pass"
     if one.ours == "error" and one.theirs == "fail" and any(check.status is Status.ERROR for check in one.checks):
         return "code that raises is a failure there and an error here"
     if one.format == "csv" and one.ours == "error" and any(words in one.why for words in LOST):

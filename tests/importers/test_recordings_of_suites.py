@@ -151,8 +151,9 @@ def test_results_are_not_chosen_from_where_they_may_be_of_several_tests(tmp_path
         ("{{x}}\n", {"x": "Hi\n"}, "Hi\n", {"x": "Hi\n"}),
         ('{"q": "{{x}}"}', {"x": "a"}, '{"q":"a"}', {"x": "a"}),
         ("Say {{x}}", {"x": "file://x.txt"}, "Say b", {"x": "file://x.txt"}),
+        ("Say {{x}}", {"x": "{{y}}!", "y": "a"}, "Say a!", {"x": "{{y}}!", "y": "a"}),
     ],
-    ids=["outer white space", "JSON", "a file"],
+    ids=["outer white space", "JSON", "a file", "a template"],
 )
 def test_the_result_of_a_prompt_is_found_however_it_is_written(tmp_path, prompt, variables, recorded, named):
     (tmp_path / "x.txt").write_text("b\n")

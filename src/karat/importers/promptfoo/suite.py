@@ -95,12 +95,6 @@ class TestCase(NamedTuple):
     def options(self) -> Tree:
         return self.tree.get("options") or {}
 
-    def written(self, values: Tree) -> Tree:
-        """The variables that are in the configuration itself: results have the names of files for the others."""
-        variables = self.tree.get("vars")
-        named = variables if isinstance(variables, dict) else {}
-        return {name: value for name, value in values.items() if not names_file(named.get(name))}
-
     @property
     def name(self) -> str:
         description = self.tree.get("description")
@@ -263,14 +257,14 @@ class ConfigReader:
         chosen = test.tree.get("prompts")
         selected = [prompt for prompt in prompts if prompt.is_among(chosen)] if isinstance(chosen, list) else prompts
         for prompt in selected or prompts:
-            for number, values in enumerate(expanded, 1):
+            for number, (values, written) in enumerate(expanded, 1):
                 parts = [test.name]
                 parts += [f"prompt {prompts.index(prompt) + 1}"] if len(prompts) > 1 else []
                 parts += [str(number)] if len(expanded) > 1 else []
-                self._case(test, " / ".join(parts), prompt, values)
+                self._case(test, " / ".join(parts), prompt, values, written)
 
-    def _expand(self, test: TestCase) -> Iterator[dict[str, Any]]:
-        """The variables of a test; where one is a list, each of its values in turn."""
+    def _expand(self, test: TestCase) -> Iterator[tuple[dict[str, Any], Tree]]:
+        """The variables of a test, and as results have them; where one is a list, each of its values in turn."""
         variables = test.tree.get("vars") or {}
         if isinstance(variables, str):
             variables = self._read_variables(variables, test.entry)
@@ -289,7 +283,9 @@ class ConfigReader:
             values = {name: without_break(value) for name, value in zip(loaded, combination, strict=True)}
             # A variable may be a template of others; a second look is enough for those that are there.
             plain_text = all(type(value) is str and "{" not in value for value in values.values())
-            yield values if plain_text else {name: render_variable(value, values) for name, value in values.items()}
+            filled = values if plain_text else {name: render_variable(one, values) for name, one in values.items()}
+            # Results have a template as it is, and the name of a file.
+            yield filled, {name: one for name, one in values.items() if not names_file(variables[name])}
 
     def _read_variables(self, reference: str, entry: Entry) -> Any:
         """The variables of the files that a test names, from the folder of the file that the test is in."""
@@ -309,7 +305,7 @@ class ConfigReader:
         loaded = [self._files.variable(name, path) for name in names]
         return loaded if len(loaded) > 1 else loaded[0]
 
-    def _case(self, test: TestCase, name: str, prompt: Prompt, values: dict[str, Any]) -> None:
+    def _case(self, test: TestCase, name: str, prompt: Prompt, values: dict[str, Any], written: Tree) -> None:
         self._count += 1
         skip = prompt.why_unknown
         if not skip and test.options.get("transformVars"):
@@ -335,7 +331,7 @@ class ConfigReader:
         )
         case.answered = False
         if not skip:
-            identity = describe_identity(raw, test.written(values), test.tree.get("description"))
+            identity = describe_identity(raw, written, test.tree.get("description"))
             self._said.setdefault(normalize_said((*setup, text)), []).append((case, identity))
         self._expect(case, test, values, text)
         self._score(case, test)

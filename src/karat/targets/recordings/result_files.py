@@ -114,7 +114,9 @@ class RecordedAnswers:
                 raise ValueError(f"several results have its prompt, and do not all name {join_words([*known], 'and')}")
             candidates = [one for one in candidates if all(one.identity.get(key, v) == v for key, v in known.items())]
             if len(candidates) % count or (count > 1 and not all(one.is_numbered for one in candidates)):
-                raise ValueError(f"{count} cases are the same, and which of {len(candidates)} results is whose is unknown")
+                raise ValueError(
+                    f"{count} cases are the same, and which of {len(candidates)} results is whose is unknown"
+                )
             own = len(candidates) // count
             candidates = candidates[number * own :][:own]
         elif not case.turns and any(one.identity != candidates[0].identity for one in candidates):
