@@ -189,6 +189,8 @@ def test_the_converted_assertion_has_the_same_verdict(tmp_path, assertion):
         ({"type": "latency", "threshold": 1500}, "max_seconds", {"seconds": 1.5}, False),
         ({"type": "not-cost", "threshold": 0.1}, "max_cost_usd", {"usd": 0.1}, True),
         ({"type": "finish-reason", "value": "stop"}, "ended", {}, False),
+        ({"type": "finish-reason", "value": "end_turn"}, "ended", {}, False),
+        ({"type": "word-count", "value": " 3 "}, "answer_text", {"min_words": 3, "max_words": 3}, False),
         ({"type": "is-valid-openai-tools-call"}, "valid_arguments", {}, False),
         ({"type": "trajectory:tool-used", "value": ["a"]}, "tool_calls", {"tool": "a"}, False),
         ({"type": "not-trajectory:tool-used", "value": "a"}, "tool_calls_none", {"tool": "a"}, False),
@@ -261,6 +263,9 @@ def test_a_transform_is_read_as_far_as_it_is_a_path(tmp_path, transform, path):
         ("is-json", {"type": "is-json"}),
         ("grade: is polite", {"type": "llm-rubric", "value": "is polite"}),
         ("javascript: output.length > 3", {"type": "javascript", "value": "output.length > 3"}),
+        ("python: len(output) > 3", {"type": "python", "value": "len(output) > 3"}),
+        ("file://check.py:is_short", {"type": "python", "value": "file://check.py:is_short"}),
+        ("file://check.js", {"type": "javascript", "value": "file://check.js"}),
         ("http://x: y", {"type": "equals", "value": "http://x: y"}),
     ],
 )
