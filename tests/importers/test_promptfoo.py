@@ -323,7 +323,7 @@ def test_an_assertion_that_is_wrong_is_an_error_at_its_place(tmp_path, assertion
         ({"prompts": [3], "tests": []}, "found a number"),
         ({"prompts": ["x"], "tests": [{"threshold": 0, "assert": [{"type": "is-json"}]}]}, "decides nothing"),
         ({"prompts": ["x"], "tests": [{"vars": "file://rows.yaml"}]}, "expected variables, found a list"),
-        ({"prompts": ["x"], "tests": [{"vars": {c: list(range(30)) for c in "abc"}}]}, "combinations"),
+        ({"prompts": ["x"], "tests": [{"vars": {c: [*map(str, range(30))] for c in "abc"}}]}, "combinations"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused_and_nothing_is_skipped(tmp_path, config, message):
@@ -373,6 +373,9 @@ FILLED_IN = {
     ),
     "a variable that names another": ("{{x}}", {"x": "{{y}}!", "y": "a"}, "a!"),
     "a variable that names one that is not set": ("{{x}}", {"x": "{{y}}!"}, "{{y}}!"),
+    "a list of messages": ("{% for m in x %}{{ m.say }}{% endfor %}", {"x": [{"say": "a"}, {"say": "b"}]}, "ab"),
+    "a list of numbers": ("{{x}}", {"x": [1, 2]}, "1,2"),
+    "an empty list": ("{{x}}|", {"x": []}, "|"),
     "a YAML file": ("{{x}}", {"x": "file://list.yaml"}, '["a",{"b":"ü"}]'),
     "a JSON file": ("{{x}}", {"x": "file://list.json"}, '["a", 1.0]'),
     "a table": ("{{x}}", {"x": "file://rows.csv"}, "a,b\n1,2"),

@@ -274,8 +274,8 @@ class ConfigReader:
             )
         loaded = {name: self._load(value, test.entry.path) for name, value in variables.items()}
         combinations: Iterable[tuple[Any, ...]] = [tuple(loaded.values())]
-        if not test.options.get("disableVarExpansion") and any(isinstance(value, list) for value in loaded.values()):
-            combinations = itertools.product(*(v if isinstance(v, list) else [v] for v in loaded.values()))
+        if not test.options.get("disableVarExpansion") and any(map(has_cases, loaded.values())):
+            combinations = itertools.product(*(v if has_cases(v) else [v] for v in loaded.values()))
         for count, combination in enumerate(combinations):
             if count >= MOST_EXPANDED:
                 message = f"its variables have more than {MOST_EXPANDED:,} combinations. Split it."
@@ -590,6 +590,11 @@ def distinguish(same: Sequence[tuple[CaseBuilder, dict[str, object]]]) -> None:
             identity = json.loads(written) | ({ALIKE: [number, len(cases)]} if len(cases) > 1 else {})
             if identity:
                 case.fields["metadata"] = {**case.fields["metadata"], IDENTITY: identity}
+
+
+def has_cases(value: Any) -> bool:
+    """Whether each value of a variable is one of a case of its own: a list that begins with a text."""
+    return isinstance(value, list) and bool(value) and isinstance(value[0], str)
 
 
 def names_file(value: Any) -> bool:
