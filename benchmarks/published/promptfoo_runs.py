@@ -271,8 +271,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 else:
                     verdicts += found
                 print(f"{config}: {found if isinstance(found, str) else f'{len(found)} verdicts'}", flush=True)
-    peer.close()
-    return report(verdicts, not_compared)
+        peer.close()
+        return report(verdicts, not_compared)
 
 
 def report(verdicts: Sequence[Compared], not_compared: Counter[str]) -> int:
