@@ -112,7 +112,9 @@ class TrustedCode(Code, frozen=True):
         graded = result if isinstance(result, dict) else {}
         reason = excerpt(str(graded.get("reason", graded.get("comment", json.dumps(result)))))
         if isinstance(result, dict):
-            result = graded.get("pass", graded.get("pass_", graded.get("score")))
+            passed, score = graded.get("pass", graded.get("pass_")), graded.get("score")
+            is_whole = isinstance(score, int | float) and isinstance(graded.get("reason"), str)
+            result = passed if is_whole and isinstance(passed, bool) else None
         if isinstance(result, str) and result.lower() in ("true", "false"):
             result = result.lower() == "true"
         if isinstance(result, bool):
@@ -120,7 +122,8 @@ class TrustedCode(Code, frozen=True):
         elif isinstance(result, int | float):
             accepted = result > 0 if self.threshold is None else result >= self.threshold
         else:
-            why = f"the code returned {reason}, which is not true, false, a number or an object with `pass`"
+            what = "which is not true, false, a number or an object with `pass`, `score` and `reason`"
+            why = f"the code returned {excerpt(json.dumps(answer.get('result')))}, {what}"
             return CheckResult(self.name, self.group, Status.ERROR, self.description, why)
         return self.passed(reason) if accepted is not self.negated else self.failed(reason)
 
