@@ -243,13 +243,14 @@ def explain(one: Compared) -> str:
         return "a table has labels of prompts, cut off, and no numbers of tests: the case is an ERROR"
     if one.ours == "error" and LOST[0] in one.why and one.why.startswith(MEDIA):
         return f"{MEDIA}: the case is an ERROR"
-    if one.ours == "error" and LOST[0] in one.why and "storeOutputAs" in Path(one.config).read_text("utf-8"):
+    text = Path(one.config).read_text("utf-8")
+    if one.ours == "error" and LOST[0] in one.why and any(word in text for word in ("storeOutputAs", "_conversation")):
         return "its prompt holds the answer to another test: the case is an ERROR"
     return ""
 
 
 def _names(unjudged: Sequence[str], kind: str) -> bool:
-    return any(what.startswith(kind.removeprefix("not-")) for what in unjudged)
+    return any(what.removeprefix("not-").startswith(kind.removeprefix("not-")) for what in unjudged)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
