@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from karat.model.suite import Turn, TurnDecision
@@ -69,7 +69,8 @@ def find_decision_problems(case: Mapping[str, Any], path: Path) -> Iterator[Path
         if index == 0 and not case.get("setup_prompts"):
             yield PathDiagnostic(place, TOO_EARLY, "no-effect")
         first: dict[str, str] = {}
-        for key, names in zip(DECISION_KEYS, (decision.approve, decision.deny, decision.edit), strict=True):
+        named: tuple[Iterable[str], ...] = (decision.approve, decision.deny, decision.edit)
+        for key, names in zip(DECISION_KEYS, named, strict=True):
             for name in names:
                 if first.setdefault(name, key) != key:
                     message = TWICE.format(quoted(name), quoted(first[name]))
