@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from http import HTTPStatus
 from itertools import islice
 from typing import Any
@@ -264,13 +265,49 @@ JSON, PROTOBUF = "application/json", "application/x-protobuf"
 EMPTY = {JSON: b"{}", PROTOBUF: b""}
 
 
+class RequestReader:
+    """Reads requests of OTLP/HTTP, as JSON or protobuf, one at a time: what reading takes for a moment is bounded so."""
+
+    def __init__(self) -> None:
+        self._reading = threading.Lock()
+
+    def read(self, request: HttpRequest, put: Callable[[SpanBatch, int], None]) -> str:
+        """Hand on the spans of a request, and how many bytes they take; the type of its content.
+
+        Raises RefusedRequest. What `put` raises as a ValueError is a request that cannot be read.
+        """
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        path = request.path.partition("?")[0].rstrip("/")
+        if request.method != "POST":
+            raise RefusedRequest(HTTPStatus.METHOD_NOT_ALLOWED, f"spans were sent by {shorten(request.method, 20)!r}")
+        if path.endswith(OTHER_SIGNALS):
+            return kind if kind == JSON else PROTOBUF
+        if not path.endswith(TRACES):
+            raise RefusedRequest(HTTPStatus.NOT_FOUND, f"spans were sent to {shorten(path, 80)!r}, not to {TRACES!r}")
+        if kind not in (JSON, PROTOBUF):
+            raise RefusedRequest(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"spans were sent as {shorten(kind, 40)!r}")
+        with self._reading:
+            _put_spans(unpack(request), kind, put)
+        return kind
+
+
+def _put_spans(body: bytes, kind: str, put: Callable[[SpanBatch, int], None]) -> None:
+    size = (memory_estimate.json_weight if kind == JSON else memory_estimate.protobuf_weight)(body)
+    if size > memory_estimate.HEAVIEST:
+        why = "a request takes too much memory to read"
+        raise RefusedRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, why)
+    try:
+        put(SpanBatch(body, json=kind == JSON), size)
+    except ValueError as error:
+        raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"a request cannot be read: {error}") from error
+
+
 class Receiver:
     """Listens from `open` to `close`."""
 
     def __init__(self) -> None:
         self.inbox = Inbox()
-        self._reading = threading.Lock()
-        """Requests are read one at a time: what reading takes for a moment is bounded so."""
+        self._reader = RequestReader()
         self._server = LoopbackServer(self._serve, "the receiver of spans", self.inbox.note_loss)
 
     @property
@@ -290,32 +327,6 @@ class Receiver:
         self._server.close()
 
     def _serve(self, connection: Connection, request: HttpRequest) -> bool:
-        kind = self._take(request)
+        kind = self._reader.read(request, self.inbox.put)
         connection.send(format_reply(HTTPStatus.OK, kind, EMPTY[kind]))
         return request.keeps_alive
-
-    def _take(self, request: HttpRequest) -> str:
-        """Take a request in; the type of its content."""
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        path = request.path.partition("?")[0].rstrip("/")
-        if request.method != "POST":
-            raise RefusedRequest(HTTPStatus.METHOD_NOT_ALLOWED, f"spans were sent by {shorten(request.method, 20)!r}")
-        if path.endswith(OTHER_SIGNALS):
-            return kind if kind == JSON else PROTOBUF
-        if not path.endswith(TRACES):
-            raise RefusedRequest(HTTPStatus.NOT_FOUND, f"spans were sent to {shorten(path, 80)!r}, not to {TRACES!r}")
-        if kind not in (JSON, PROTOBUF):
-            raise RefusedRequest(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"spans were sent as {shorten(kind, 40)!r}")
-        with self._reading:
-            self._read(unpack(request), kind)
-        return kind
-
-    def _read(self, body: bytes, kind: str) -> None:
-        size = (memory_estimate.json_weight if kind == JSON else memory_estimate.protobuf_weight)(body)
-        if size > memory_estimate.HEAVIEST:
-            why = "a request takes too much memory to read"
-            raise RefusedRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, why)
-        try:
-            self.inbox.put(SpanBatch(body, json=kind == JSON), size)
-        except ValueError as error:
-            raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"a request cannot be read: {error}") from error

@@ -20,7 +20,7 @@ import h11
 from msgspec import Struct
 
 from karat.errors import ConfigError
-from karat.system.loopback_auth import LOOPBACK, LoopbackGuard, RefusedRequest, new_token
+from karat.system.loopback_auth import LOOPBACK, LoopbackGuard, RefusedRequest, RequestGuard, new_token
 
 HEAD_CAP = 1 << 16
 MAX_HEADERS = 100
@@ -88,7 +88,7 @@ class Connection:
         self._unread = b""
         self._set_timeout(IDLE)
 
-    def next_request(self, guard: LoopbackGuard) -> HttpRequest | None:
+    def next_request(self, guard: RequestGuard) -> HttpRequest | None:
         """The next request, or None at the end of the connection. Raises RefusedRequest."""
         received = self._unread or self._receive()
         if not received:
@@ -181,7 +181,7 @@ class Connection:
         return b"".join(chunks)
 
 
-def _build_request(head: object, received: bytes, guard: LoopbackGuard) -> HttpRequest:
+def _build_request(head: object, received: bytes, guard: RequestGuard) -> HttpRequest:
     """The head of a request that satisfies the guard."""
     lines = received.partition(b"\r\n\r\n")[0]
     if not isinstance(head, h11.Request) or not head.http_version.startswith(b"1.") or _LOOSE_LINES.search(lines):
@@ -236,9 +236,12 @@ class LoopbackServer:
         serve: Callable[[Connection, HttpRequest], bool],
         name: str,
         on_refused: Callable[[str], None] = lambda why: None,
+        guard: Callable[[int, str], RequestGuard] = LoopbackGuard,
     ) -> None:
         self.port = 0
+        self.host = LOOPBACK
         self.token = new_token()
+        self._guard = guard
         self._serve = serve
         self._name = name
         self._on_refused = on_refused
@@ -251,28 +254,29 @@ class LoopbackServer:
     @property
     def address(self) -> str:
         """Where it listens, for people to read."""
-        return f"http://{LOOPBACK}:{self.port}"
+        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
     @property
     def url(self) -> str:
         """Where it is reached."""
         return f"{self.address}/{self.token}" if self.token else self.address
 
-    def open(self, port: int = 0) -> None:
+    def open(self, port: int = 0, host: str = LOOPBACK) -> None:
         """Listen. Raises ConfigError if the port is in use.
 
         At a port that the user chose there is no token: what sends there was configured before the token was made.
         """
         if port:
             self.token = ""
-        listening = socket.socket()
+        self.host = host
+        listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listening.bind((LOOPBACK, port))
+            listening.bind((host, port))
             listening.listen(MAX_CONNECTIONS)
         except OSError as error:
             listening.close()
-            message = f"{self._name} cannot listen at {LOOPBACK}:{port}: {error.strerror}."
+            message = f"{self._name} cannot listen at {host}:{port}: {error.strerror}."
             fix = "Stop the program that listens there, or let Karat choose a free port."
             raise ConfigError(message, fix=fix, slug="port-in-use") from error
         self.port = listening.getsockname()[1]
@@ -314,7 +318,7 @@ class LoopbackServer:
         return True
 
     def _handle_connection(self, client: socket.socket) -> None:
-        connection, guard = Connection(client, self._budget), LoopbackGuard(self.port, self.token)
+        connection, guard = Connection(client, self._budget), self._guard(self.port, self.token)
         try:
             while (request := connection.next_request(guard)) is not None:
                 self._clients[client] = True

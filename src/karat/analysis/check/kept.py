@@ -67,13 +67,8 @@ class KeptConversations:
         if self.kept >= self._most:
             self.left_out += 1
             return
-        masked = self._masks.conversation(conversation)
-        case = self._judge.case_of(self._with_own_id(masked))
-        trace = cap_trace(structs.replace(masked.trace, case_id=case.id))
-        verdict = self._judge.report(trace, masked.tags, masked.metadata)
-        record = CaseRecord(
-            index=self.kept, case=case, trace=trace, verdict=verdict, duration_ms=trace.duration_ms or 0.0
-        )
+        masked = self._with_own_id(self._masks.conversation(conversation))
+        record = record_conversation(self._judge, masked, self.kept)
         self._tally.add_record(record)
         self._lines.write(encode(record) + b"\n")
         self.kept += 1
@@ -110,3 +105,11 @@ class KeptConversations:
         """`12 conversations`, and how many had no room."""
         more = f", {self.left_out} more have no room (--keep N)" if self.left_out else ""
         return f"{pluralize(self.kept, 'conversation')}{more}"
+
+
+def record_conversation(judge: ConversationJudge, conversation: RecordedConversation, index: int) -> CaseRecord:
+    """The line of a journal for a conversation, judged as it is kept: masked and within its caps."""
+    case = judge.case_of(conversation)
+    trace = cap_trace(structs.replace(conversation.trace, case_id=case.id))
+    verdict = judge.report(trace, conversation.tags, conversation.metadata)
+    return CaseRecord(index=index, case=case, trace=trace, verdict=verdict, duration_ms=trace.duration_ms or 0.0)

@@ -33,8 +33,8 @@ def read_conversations(sources: Sequence[Source], *, format: str = "") -> Iterat
     with _Reader(_select(format)) as reader:
         for source in sources:
             for file in find_files(source):
-                yield from map(_with_metadata, reader.read(file))
-        yield from map(_with_metadata, reader.assemble())
+                yield from map(with_metadata, reader.read(file))
+        yield from map(with_metadata, reader.assemble())
 
 
 def split_files(sources: Sequence[Source], format: str = "") -> tuple[list[Source], list[Source]]:
@@ -50,14 +50,14 @@ def split_files(sources: Sequence[Source], format: str = "") -> tuple[list[Sourc
 def read_apart(file: Source, *, format: str = "") -> Iterator[RecordedConversation]:
     """The conversations of a file whose rows are whole ones. Raises ExportError for one that has other rows too."""
     with _Reader(_select(format)) as reader:
-        yield from map(_with_metadata, reader.read(file))
+        yield from map(with_metadata, reader.read(file))
         if reader.has_parts:
             problem = "some rows are conversations, and others are parts of conversations"
             fix = "Export them to files of their own, or check them with --executor processes."
             raise ExportError(problem, where=str(file), fix=fix)
 
 
-def _with_metadata(conversation: RecordedConversation) -> RecordedConversation:
+def with_metadata(conversation: RecordedConversation) -> RecordedConversation:
     """The conversation, whose metadata the trace has too: rules look for it there."""
     if not conversation.metadata:
         return conversation

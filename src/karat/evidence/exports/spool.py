@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from karat.evidence.exports.base import TraceNotes
-from karat.evidence.spans.otlp import Attributes, SpanRecord
+from karat.evidence.spans.otlp import SpanRecord
 from karat.evidence.spans.trace_context import CASE_ENTRY
 
 SESSION_KEYS = (
@@ -36,8 +36,8 @@ SELECT coalesce(session, ''), trace, place FROM (
     FROM traces
 ) ORDER BY first, number
 """
-_encode = msgspec.msgpack.Encoder(enc_hook=str).encode
-_decode_span = msgspec.msgpack.Decoder(SpanRecord).decode
+_encode = encode_span = msgspec.msgpack.Encoder(enc_hook=str).encode
+decode_span = msgspec.msgpack.Decoder(SpanRecord).decode
 _decode_notes = msgspec.msgpack.Decoder(dict[str, object]).decode
 
 
@@ -72,7 +72,7 @@ class SpanSpool:
             self._db.execute("INSERT INTO notes VALUES (?, ?)", (item.trace_id, _encode(dict(item.attributes))))
         else:
             self._db.execute("INSERT INTO spans VALUES (?, ?, ?)", (item.trace_id, item.started, _encode(item)))
-        session = _find_session(item.attributes) or (None if isinstance(item, TraceNotes) else _find_case(item))
+        session = find_session(item)
         if session is not None or item.trace_id != self._last:
             self._last = item.trace_id
             self._db.execute(
@@ -97,7 +97,7 @@ class SpanSpool:
 
     def _load(self, trace: str, place: str) -> SpooledTrace:
         spans = self._db.execute("SELECT data FROM spans WHERE trace = ? ORDER BY began, rowid", (trace,))
-        records = [_decode_span(data) for (data,) in spans]
+        records = [decode_span(data) for (data,) in spans]
         notes: dict[str, object] = {}
         for (data,) in self._db.execute("SELECT data FROM notes WHERE trace = ? ORDER BY rowid", (trace,)):
             notes |= _decode_notes(data)
@@ -107,11 +107,11 @@ class SpanSpool:
         self._db.close()
 
 
-def _find_session(attributes: Attributes) -> str | None:
-    return next((value for key in SESSION_KEYS if isinstance(value := attributes.get(key), str) and value), None)
-
-
-def _find_case(record: SpanRecord) -> str | None:
-    """The case of Karat that the process of a span was started for."""
-    case = record.resource.get(CASE_ENTRY)
+def find_session(item: SpanRecord | TraceNotes) -> str | None:
+    """The conversation that a span or a note names, or the case of Karat that the process of a span was started for."""
+    attributes = item.attributes
+    named = next((value for key in SESSION_KEYS if isinstance(value := attributes.get(key), str) and value), None)
+    if named is not None or isinstance(item, TraceNotes):
+        return named
+    case = item.resource.get(CASE_ENTRY)
     return case if isinstance(case, str) else None
