@@ -59,6 +59,7 @@ from karat.api import load_baseline as load_baseline
 from karat.api import load_suite as load_suite
 from karat.api import matrix as matrix
 from karat.api import open_viewer as open_viewer
+from karat.api import open_watch as open_watch
 from karat.api import prepare_judge as prepare_judge
 from karat.api import read_conversations as read_conversations
 from karat.api import read_tape as read_tape

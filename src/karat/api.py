@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from karat.setup.write.plan import InitPlan as InitPlan
     from karat.targets.config import TargetConfig
     from karat.viewer.serving import ViewerServer
+    from karat.watch.session import Watch
 
 REPEATS = 5
 """How often a draft asks each prompt if the user does not say."""
@@ -590,6 +591,56 @@ def check_conversations(
 
 
 acheck_conversations = make_async(check_conversations)
+
+
+def open_watch(
+    rules: SuiteSource | Sequence[str | Path] = (),
+    *,
+    suite: SuiteSource | None = None,
+    folder: str | Path | None = None,
+    host: str = "127.0.0.1",
+    port: int = 4318,
+    token: str = "",
+    quiet: float = 5.0,
+    patience: float = 60.0,
+    export: str = "",
+    max_conversations: int = 20_000,
+    max_spans: int = 2_000,
+    max_size: float = 8,
+    room: float = 512,
+    keep_hours: float = 24,
+    keep_personal_data: bool = False,
+    say: Callable[[str], None] = lambda line: None,
+) -> Watch:
+    """Listen for spans, and judge conversations as they come: `run` judges until `stop`, then `close` ends it.
+
+    The arguments are the options of `karat watch`; `token` is the token itself. `say` gets the lines that it prints.
+    """
+    from karat.watch.session import Watch, WatchOptions
+    from karat.watch.store import StoreLimits
+
+    config = find_config()
+    options = WatchOptions(
+        folder=default_results_dir("suite.json", config) / "watch" if folder is None else Path(folder),
+        host=host,
+        port=port,
+        token=token,
+        quiet=quiet,
+        patience=patience,
+        export=export,
+        keep_personal_data=keep_personal_data,
+        limits=StoreLimits(
+            conversations=max_conversations,
+            spans=max_spans,
+            size=int(max_size * (1 << 20)),
+            room=int(room * (1 << 20)),
+            keep_seconds=keep_hours * 3_600,
+        ),
+    )
+    policies = [rules] if isinstance(rules, str | Path | Mapping) else list(rules)
+    watch = Watch(policies, suite, options, config.project, environ=os.environ, say=say)
+    watch.open()
+    return watch
 
 
 def expand_sources(sources: Sequence[str | Path]) -> list[str | Path]:

@@ -22,7 +22,7 @@ GROUPS = {
     "Start": ("init", "inspect", "draft"),
     "Test an agent": ("run", "resume", "rerun", "rescore", "stress", "tape"),
     "See what happened": ("view", "report", "compare", "matrix", "history", "baseline"),
-    "Judge and guard conversations": ("check", "guard"),
+    "Judge and guard conversations": ("check", "watch", "guard"),
     "Test the tests": ("validate", "lint", "audit", "coverage", "effects", "self-test"),
     "Suites and editors": ("list", "convert", "schema", "mcp"),
 }

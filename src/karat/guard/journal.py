@@ -24,8 +24,6 @@ KEPT_FILES: Final = 4
 LARGEST_VALUE: Final = 1 << 14
 """A larger result or text is not written, only that it was there."""
 NOT_WRITTEN: Final = "it was too long to be written"
-SECRET_ENDINGS: Final = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_ACCESS_KEY")
-SHORTEST_SECRET: Final = 8
 SPAN_EVENT: Final = "karat.guard.decision"
 _encode = msgspec.json.Encoder().encode
 
@@ -68,9 +66,7 @@ class GuardJournal:
         self._clock = clock
         self._lock = threading.Lock()
         self._descriptor = -1
-        environ = os.environ if secrets is None else secrets
-        values = (value for name, value in environ.items() if name.endswith(SECRET_ENDINGS))
-        self._redactor = Redactor(value for value in values if len(value) >= SHORTEST_SECRET)
+        self._redactor = Redactor.for_environ(os.environ if secrets is None else secrets)
 
     def write(
         self, conversation: str, event: ConversationEvent | None = None, decision: Decision | None = None

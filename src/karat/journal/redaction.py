@@ -31,6 +31,8 @@ BLOT = "\0"
 CUT_OFF = "…"
 """How the evidence of a check ends where it is only the beginning of a text."""
 EVIDENCE = 160
+SECRET_ENDINGS = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_ACCESS_KEY")
+SHORTEST_SECRET = 8
 
 Value = TypeVar("Value")
 
@@ -78,6 +80,12 @@ class Redactor:
                 )
             secrets.append(value)
         return cls(secrets)
+
+    @classmethod
+    def for_environ(cls, environ: Mapping[str, str]) -> Redactor:
+        """A redactor for the variables whose names say that they hold a secret, where no configuration names them."""
+        values = (value for name, value in environ.items() if name.endswith(SECRET_ENDINGS))
+        return cls(value for value in values if len(value) >= SHORTEST_SECRET)
 
     def finds(self, encoded: bytes) -> bool:
         """Whether a record, as JSON, may hold a secret. One that was cut off may hold the beginning of one."""

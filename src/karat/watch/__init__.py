@@ -1,0 +1,1 @@
+"""Conversations judged by rules as their spans arrive."""

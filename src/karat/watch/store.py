@@ -1,0 +1,479 @@
+"""Spans on disk, by conversation: until it has been judged, and for as long afterwards as there is room.
+
+What was accepted is written before the request is answered, so that a process that is killed loses nothing. A
+conversation that cannot be held is dropped as a whole; one whose spans were let go is remembered, by the hash of its name.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from hashlib import blake2b
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from msgspec import Struct
+
+from karat.errors import ConfigError
+from karat.evidence.exports.spool import (
+    SpooledConversation,
+    SpooledTrace,
+    decode_span,
+    encode_span,
+    find_session,
+)
+from karat.evidence.spans.otlp import SpanRecord
+from karat.text.wording import shorten
+
+VERSION: Final = 1
+FILE: Final = "spans.sqlite"
+OVERHEAD: Final = 300
+"""Bytes that a span takes besides, in tables and indexes."""
+NAME_CAP: Final = 200
+REMEMBERED: Final = 500_000
+"""So many conversations are remembered whose spans were let go, and twice as many traces."""
+MOST_UNSENT: Final = 50_000
+"""So many reports wait for a service that does not take them."""
+SHORTEST_STOP: Final = 5.0
+"""Seconds: exporters try again for at least so long, so that what they had to send meanwhile was not lost."""
+KEPT_STOPS: Final = 100
+SLACK: Final = 0.9
+"""How full the room is once spans were let go."""
+TOO_MANY: Final = "more conversations are open than Karat may hold (--max-conversations)"
+NO_ROOM: Final = "the spans of open conversations need more room than Karat may use (--room)"
+TOO_LONG: Final = "the conversation has more spans than Karat may hold of one (--max-spans)"
+TOO_LARGE: Final = "the spans of the conversation need more room than Karat may use for one (--max-size)"
+UNREADABLE: Final = "a span of the conversation holds what cannot be kept, such as a number of more than 64 bits"
+CANNOT_ENCODE: Final = (ValueError, TypeError, OverflowError, RecursionError)
+_TABLES: Final = """
+CREATE TABLE conversations (
+  id BLOB PRIMARY KEY, name TEXT NOT NULL, has_session INTEGER NOT NULL, began REAL NOT NULL, touched REAL NOT NULL,
+  due REAL, changes INTEGER NOT NULL DEFAULT 0, spans INTEGER NOT NULL DEFAULT 0, bytes INTEGER NOT NULL DEFAULT 0,
+  latest TEXT NOT NULL DEFAULT '', revision INTEGER NOT NULL DEFAULT 0, outcomes BLOB NOT NULL DEFAULT '{}',
+  is_kept INTEGER NOT NULL DEFAULT 0, dropped TEXT NOT NULL DEFAULT '', let_go INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+CREATE INDEX due ON conversations (due) WHERE due IS NOT NULL;
+CREATE INDEX idle ON conversations (touched) WHERE due IS NULL AND bytes > 0;
+CREATE TABLE traces (trace TEXT PRIMARY KEY, conversation BLOB NOT NULL, session TEXT, is_judged INTEGER NOT NULL);
+CREATE INDEX traces_of ON traces (conversation);
+CREATE TABLE spans (trace TEXT, span TEXT, hash BLOB, began REAL, data BLOB, PRIMARY KEY (trace, span, hash));
+CREATE TABLE reports (number INTEGER PRIMARY KEY AUTOINCREMENT, data BLOB NOT NULL);
+CREATE TABLE stops (began REAL NOT NULL, ended REAL NOT NULL);
+CREATE TABLE alive (at REAL NOT NULL);
+"""
+_COLUMNS: Final = (
+    "id, name, has_session, began, touched, changes, spans, bytes, latest, revision, outcomes, is_kept, dropped, let_go"
+)
+_OF_CONVERSATION: Final = "trace IN (SELECT trace FROM traces WHERE conversation = ?)"
+
+
+class StoreLimits(Struct, frozen=True, kw_only=True):
+    """What is held at most."""
+
+    conversations: int = 20_000
+    """Open conversations: with spans that were not judged yet."""
+    spans: int = 2_000
+    size: int = 8 << 20
+    """Spans and bytes of one conversation."""
+    room: int = 512 << 20
+    """Bytes of all spans."""
+    keep_seconds: float = 24 * 3_600.0
+    """How long spans are held after their conversation was judged."""
+
+
+class ConversationRow(NamedTuple):
+    """What is known of a conversation besides its spans."""
+
+    id: bytes
+    name: str
+    has_session: bool
+    began: float
+    touched: float
+    changes: int
+    """How often spans came; what is judged meanwhile is judged again."""
+    spans: int
+    bytes: int
+    latest: str
+    """The trace that spans came of last."""
+    revision: int
+    """How often it was judged."""
+    outcomes: bytes
+    """How its rules came out last, as JSON."""
+    is_kept: bool
+    """Whether the journal has it."""
+    dropped: str
+    """Why its spans could not be held."""
+    let_go: bool
+    """Whether spans of it were judged and then removed."""
+
+
+class HeldConversation(NamedTuple):
+    """A conversation with all spans that are held of it."""
+
+    row: ConversationRow
+    spooled: SpooledConversation
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether each trace has a root, each span has its parent, and all of them ended."""
+        return all(map(_is_complete, self.spooled.traces))
+
+
+class Stop(NamedTuple):
+    """A time in which Karat did not run."""
+
+    began: float
+    ended: float
+
+
+class Judgement(NamedTuple):
+    """What is written down of a conversation that was judged."""
+
+    outcomes: bytes
+    is_kept: bool
+    reports: Sequence[bytes] = ()
+
+
+class HeldSizes(NamedTuple):
+    """How much is held."""
+
+    open: int
+    conversations: int
+    spans: int
+    bytes: int
+    unsent: int
+
+
+class SpanStore:
+    """The spans in one folder. One process uses it at a time; its methods may be called from any thread."""
+
+    def __init__(self, folder: Path, limits: StoreLimits, clock: Callable[[], float], quiet: float) -> None:
+        """Open it, or make it for this user alone. Raises ConfigError."""
+        self._limits = limits
+        self._clock = clock
+        self._quiet = quiet
+        self._lock = threading.RLock()
+        self._bytes = self._spans = 0
+        self.counts: Counter[str] = Counter()
+        """What became of spans and conversations since it was opened."""
+        path = folder / FILE
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600))
+            self._database = sqlite3.connect(path, timeout=0.0, isolation_level=None, check_same_thread=False)
+            self._prepare(path)
+        except sqlite3.Error as error:
+            if "locked" in str(error):
+                message, fix = "another `karat watch` uses this folder.", "End it, or give this one its own --folder."
+            else:
+                message, fix = (
+                    f"the spans cannot be kept here: {error}.",
+                    "Remove the file, or choose another --folder.",
+                )
+            raise ConfigError(message, where=str(path), fix=fix, slug="watch-folder") from None
+        except OSError as error:
+            message, fix = f"the spans cannot be kept here: {error.strerror}.", "Choose another --folder."
+            raise ConfigError(message, where=str(path), fix=fix, slug="watch-folder") from None
+        held = self._run("SELECT coalesce(sum(bytes), 0), coalesce(sum(spans), 0) FROM conversations").fetchone()
+        self._bytes, self._spans = held
+
+    def _prepare(self, path: Path) -> None:
+        # The write-ahead log outlives a kill of this process; only a loss of power can cost the last moments.
+        self._run("PRAGMA locking_mode = EXCLUSIVE")
+        self._run("PRAGMA journal_mode = WAL")
+        self._run("PRAGMA synchronous = NORMAL")
+        with self._transaction():
+            version = self._run("PRAGMA user_version").fetchone()[0]
+            if not version:
+                for statement in _TABLES.split(";")[:-1]:
+                    self._run(statement)
+                self._run(f"PRAGMA user_version = {VERSION}")
+            elif version != VERSION:
+                fix = "Choose another --folder, or remove the file."
+                raise ConfigError("another version of Karat wrote it.", where=str(path), fix=fix, slug="watch-folder")
+            now = self._clock()
+            alive = self._run("SELECT max(at) FROM alive").fetchone()[0]
+            if alive is not None and now - alive > SHORTEST_STOP:
+                self._run("INSERT INTO stops VALUES (?, ?)", alive, now)
+            # Exporters may still send what the last process did not take.
+            self._run("UPDATE conversations SET due = ? WHERE due IS NOT NULL AND dropped = ''", now + self._quiet)
+            self._beat(now)
+
+    def close(self) -> None:
+        with self._lock:
+            with suppress(sqlite3.Error):  # the disk may be full
+                self.beat()
+            self._database.close()
+
+    def beat(self) -> None:
+        """Note that Karat still runs."""
+        with self._transaction():
+            self._beat(self._clock())
+
+    def _beat(self, now: float) -> None:
+        self._run("DELETE FROM alive")
+        self._run("INSERT INTO alive VALUES (?)", now)
+
+    @property
+    def stops(self) -> list[Stop]:
+        """The latest times in which Karat did not run, in order."""
+        with self._lock:
+            rows = self._run("SELECT began, ended FROM stops ORDER BY began DESC LIMIT ?", KEPT_STOPS).fetchall()
+        return [Stop(*row) for row in rows][::-1]
+
+    def accept(self, records: Sequence[SpanRecord]) -> int:
+        """Write down spans; how many of them belong to conversations that cannot be held."""
+        counts = Counter[str]()
+        ordered = sorted(records, key=lambda record: record.trace_id)
+        with self._transaction():
+            for trace, group in groupby(ordered, key=lambda record: record.trace_id):
+                self._accept_trace(trace, list(group), counts)
+        with self._lock:
+            self.counts += counts
+        return counts["spans_dropped"]
+
+    def _accept_trace(self, trace: str, records: Sequence[SpanRecord], counts: Counter[str]) -> None:
+        row, is_judged = self._find_conversation(trace, records, counts)
+        if not row.dropped:
+            try:
+                encoded = [(record, data) for record in records if (data := encode_span(record))]
+            except CANNOT_ENCODE:
+                row = self._drop(row, UNREADABLE, counts)
+        if row.dropped:
+            counts["spans_dropped"] += len(records)
+            return
+        new, size = 0, 0
+        for record, data in encoded:
+            key = (trace, record.span_id, blake2b(data, digest_size=16).digest())
+            if self._run("INSERT OR IGNORE INTO spans VALUES (?, ?, ?, ?, ?)", *key, record.started, data).rowcount:
+                new, size = new + 1, size + len(data) + OVERHEAD
+        counts["spans_repeated"] += len(records) - new
+        if not new:
+            return
+        counts["spans_accepted"] += new
+        counts["spans_late"] += new if is_judged else 0
+        self._bytes, self._spans = self._bytes + size, self._spans + new
+        now = self._clock()
+        self._run(
+            "UPDATE conversations SET due = ?, touched = ?, changes = changes + 1, spans = spans + ?, "
+            "bytes = bytes + ?, latest = ? WHERE id = ?",
+            *(now + self._quiet, now, new, size, trace, row.id),
+        )
+        row = row._replace(spans=row.spans + new, bytes=row.bytes + size)
+        if why := self._why_too_much(row, counts):
+            self._drop(row, why, counts)
+            counts["spans_dropped"] += new
+            counts["spans_accepted"] -= new
+
+    def _find_conversation(
+        self, trace: str, records: Sequence[SpanRecord], counts: Counter[str]
+    ) -> tuple[ConversationRow, bool]:
+        """Whose a trace is, and whether it was judged: that of the session that a span of it names, else its own."""
+        session = next(filter(None, map(find_session, records)), None)
+        known = self._run("SELECT conversation, session, is_judged FROM traces WHERE trace = ?", trace).fetchone()
+        if known is None:
+            row = self._find_or_begin(session or trace, bool(session), counts)
+            self._run("INSERT INTO traces VALUES (?, ?, ?, 0)", trace, row.id, session)
+            return row, False
+        if session is not None and known[1] is None:
+            return self._move(trace, known[0], session, counts), bool(known[2])
+        return self._row(known[0]), bool(known[2])
+
+    def _find_or_begin(self, name: str, has_session: bool, counts: Counter[str]) -> ConversationRow:
+        kind = b"session " if has_session else b"trace "
+        key = blake2b(kind + name.encode(errors="surrogatepass"), digest_size=16).digest()
+        if (row := self._find_row(key)) is not None:
+            return row
+        now = self._clock()
+        self._run(
+            "INSERT INTO conversations (id, name, has_session, began, touched) VALUES (?, ?, ?, ?, ?)",
+            *(key, shorten(name, NAME_CAP), has_session, now, now),
+        )
+        row = self._row(key)
+        is_full = self._count("conversations WHERE due IS NOT NULL") >= self._limits.conversations
+        return self._drop(row, TOO_MANY, counts) if is_full else row
+
+    def _move(self, trace: str, before: bytes, session: str, counts: Counter[str]) -> ConversationRow:
+        """A span says of which session its trace is, which was a conversation of its own until now."""
+        old, new = self._row(before), self._find_or_begin(session, True, counts)
+        self._run("UPDATE traces SET conversation = ?, session = ? WHERE trace = ?", new.id, session, trace)
+        self._run("DELETE FROM conversations WHERE id = ?", before)
+        if old.dropped or new.dropped:
+            self._run("UPDATE conversations SET spans = spans + ?, bytes = bytes + ? WHERE id = ?",
+                      old.spans, old.bytes, new.id)  # fmt: skip
+            return self._drop(self._row(new.id), new.dropped or old.dropped, counts)
+        self._run(
+            "UPDATE conversations SET spans = spans + ?, bytes = bytes + ?, began = min(began, ?), "
+            "revision = max(revision, ?), let_go = max(let_go, ?) WHERE id = ?",
+            *(old.spans, old.bytes, old.began, old.revision, old.let_go, new.id),
+        )
+        return self._row(new.id)
+
+    def _why_too_much(self, row: ConversationRow, counts: Counter[str]) -> str:
+        """Why a conversation that grew cannot be held; room is made by letting go of what was judged."""
+        if row.spans > self._limits.spans:
+            return TOO_LONG
+        if row.bytes > self._limits.size:
+            return TOO_LARGE
+        if self._bytes > self._limits.room:
+            self._let_go_until(self._limits.room * SLACK, counts)
+        return NO_ROOM if self._bytes > self._limits.room else ""
+
+    def _let_go_until(self, size: float, counts: Counter[str]) -> None:
+        idle = "SELECT id FROM conversations WHERE due IS NULL AND bytes > 0 ORDER BY touched LIMIT 200"
+        while self._bytes > size and (rows := self._run(idle).fetchall()):
+            for (key,) in rows:
+                if self._bytes > size:
+                    self._remove_spans(self._row(key))
+                    self._run("UPDATE conversations SET let_go = 1 WHERE id = ?", key)
+                    counts["conversations_let_go"] += 1
+
+    def _remove_spans(self, row: ConversationRow) -> None:
+        self._run(f"DELETE FROM spans WHERE {_OF_CONVERSATION}", row.id)
+        self._run("UPDATE conversations SET spans = 0, bytes = 0 WHERE id = ?", row.id)
+        self._bytes, self._spans = self._bytes - row.bytes, self._spans - row.spans
+
+    def _drop(self, row: ConversationRow, why: str, counts: Counter[str]) -> ConversationRow:
+        """No span of the conversation is held any more: it is reported as unknown, whatever else comes of it."""
+        self._remove_spans(row)
+        now = self._clock()
+        self._run(
+            "UPDATE conversations SET dropped = ?, due = ?, touched = ?, changes = changes + 1 WHERE id = ?",
+            *(why, now, now, row.id),
+        )
+        counts["conversations_dropped"] += not row.dropped
+        return row._replace(dropped=why, spans=0, bytes=0)
+
+    def due(self, limit: int, *, is_ending: bool = False) -> list[bytes]:
+        """The conversations that are to be looked at now, or at the end all that have something new."""
+        until = float("inf") if is_ending else self._clock()
+        with self._lock:
+            rows = self._run(
+                "SELECT id FROM conversations WHERE due <= ? ORDER BY due LIMIT ?", until, limit
+            ).fetchall()
+        return [row[0] for row in rows]
+
+    def load(self, key: bytes) -> HeldConversation | None:
+        """A conversation with its spans; None if it is part of another one by now."""
+        with self._lock:
+            row = self._find_row(key)
+            if row is None:
+                return None
+            traces, session = [], ""
+            if not row.dropped:
+                query = "SELECT trace, session FROM traces WHERE conversation = ? ORDER BY rowid"
+                for trace, named in self._run(query, key).fetchall():
+                    session = named or ""
+                    spans = self._run("SELECT data FROM spans WHERE trace = ? ORDER BY began, rowid", trace)
+                    if records := [decode_span(data) for (data,) in spans]:
+                        traces.append(SpooledTrace(trace, "", records, {}))
+            return HeldConversation(row, SpooledConversation(session, traces))
+
+    def postpone(self, held: HeldConversation, until: float) -> None:
+        """Look at a conversation later, unless something new comes before."""
+        with self._transaction():
+            query = "UPDATE conversations SET due = ? WHERE id = ? AND changes = ?"
+            self._run(query, until, held.row.id, held.row.changes)
+
+    def note_judgement(self, held: HeldConversation, judgement: Judgement | None) -> bool:
+        """Write down that a conversation was judged as it was held, or that it is none of an agent.
+
+        False if it became a part of another one meanwhile, with which it will be judged.
+        """
+        key, changes = held.row.id, held.row.changes
+        with self._transaction():
+            self._run("UPDATE conversations SET due = NULL WHERE id = ? AND changes = ?", key, changes)
+            if judgement is None:
+                return True
+            query = "UPDATE conversations SET revision = ?, outcomes = ?, is_kept = ? WHERE id = ?"
+            if not self._run(query, held.row.revision + 1, judgement.outcomes, judgement.is_kept, key).rowcount:
+                return False
+            self._run("UPDATE traces SET is_judged = 1 WHERE conversation = ?", key)
+            for data in judgement.reports:
+                self._run("INSERT INTO reports (data) VALUES (?)", data)
+        return True
+
+    def unsent(self, limit: int) -> list[tuple[int, bytes]]:
+        """The oldest reports that were not sent yet, with their numbers."""
+        with self._lock:
+            return self._run("SELECT number, data FROM reports ORDER BY number LIMIT ?", limit).fetchall()
+
+    def note_sent(self, number: int) -> None:
+        """The reports up to this number need not be sent any more."""
+        with self._transaction():
+            self._run("DELETE FROM reports WHERE number <= ?", number)
+
+    def tidy(self) -> None:
+        """Let go of what was judged long ago, and of more reports than may wait."""
+        counts = Counter[str]()
+        now = self._clock()
+        oldest = now - self._limits.keep_seconds
+        with self._transaction():
+            old = "SELECT id FROM conversations WHERE due IS NULL AND bytes > 0 AND touched < ? LIMIT 2000"
+            for (key,) in self._run(old, oldest).fetchall():
+                self._remove_spans(self._row(key))
+                self._run("UPDATE conversations SET let_go = 1 WHERE id = ?", key)
+                counts["conversations_let_go"] += 1
+            lost = "DELETE FROM reports WHERE number <= (SELECT max(number) FROM reports) - ?"
+            counts["reports_lost"] += self._run(lost, MOST_UNSENT).rowcount
+            self._run("DELETE FROM stops WHERE ended < ?", oldest)
+            self._forget()
+        with self._lock:
+            self.counts += counts
+
+    def _forget(self) -> None:
+        excess = self._count("conversations WHERE bytes = 0") - REMEMBERED
+        excess = max(excess, (self._count("traces") - 2 * REMEMBERED) // 2)
+        if excess > 0:
+            query = "SELECT id FROM conversations WHERE due IS NULL AND bytes = 0 ORDER BY touched LIMIT ?"
+            for (key,) in self._run(query, excess).fetchall():
+                self._run("DELETE FROM traces WHERE conversation = ?", key)
+                self._run("DELETE FROM conversations WHERE id = ?", key)
+
+    def measure(self) -> HeldSizes:
+        """How much is held now."""
+        with self._lock:
+            held = self._count("conversations WHERE bytes > 0")
+            waiting = self._count("conversations WHERE due IS NOT NULL")
+            return HeldSizes(waiting, held, self._spans, self._bytes, self._count("reports"))
+
+    def _count(self, where: str) -> int:
+        return int(self._run(f"SELECT count(*) FROM {where}").fetchone()[0])
+
+    def _find_row(self, key: bytes) -> ConversationRow | None:
+        row = self._run(f"SELECT {_COLUMNS} FROM conversations WHERE id = ?", key).fetchone()
+        return ConversationRow(*row) if row is not None else None
+
+    def _row(self, key: bytes) -> ConversationRow:
+        row = self._find_row(key)
+        if row is None:
+            raise ValueError("the conversation of a trace is missing")
+        return row
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._lock:
+            before = self._bytes, self._spans
+            self._run("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._run("COMMIT")
+            except BaseException:
+                self._bytes, self._spans = before
+                with suppress(sqlite3.Error):
+                    self._run("ROLLBACK")
+                raise
+
+    def _run(self, statement: str, *values: Any) -> sqlite3.Cursor:
+        return self._database.execute(statement, values)
+
+
+def _is_complete(trace: SpooledTrace) -> bool:
+    ended = {record.span_id for record in trace.records if record.ended}
+    parents = {record.parent_id for record in trace.records}
+    return "" in parents and parents - {""} <= ended and all(record.span_id in ended for record in trace.records)
