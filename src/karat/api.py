@@ -617,7 +617,7 @@ def open_watch(
     The arguments are the options of `karat watch`; `token` is the token itself. `say` gets the lines that it prints.
     """
     from karat.watch.session import Watch, WatchOptions
-    from karat.watch.store import StoreLimits
+    from karat.watch.tables import StoreLimits
 
     config = find_config()
     options = WatchOptions(

@@ -31,7 +31,7 @@ MORE_THAN_NONE = click.FloatRange(min=0, min_open=True)
 @click.option("--patience", type=Seconds(), default=60.0, metavar="SECONDS",
               help="Judge one that lacks its root or a parent after so long; what that hides is unknown.")  # fmt: skip
 @click.option("--export", default="", show_default=False, metavar="URL",
-              help="Send verdicts as events of OpenTelemetry to this address, such as http://localhost:4318.")  # fmt: skip
+              help="Send verdicts to this address as events of OpenTelemetry, over OTLP/HTTP.")  # fmt: skip
 @click.option("--folder", type=PATH, metavar="DIR", show_default="watch, in the folder of results",
               help="Where spans and the journal are kept.")  # fmt: skip
 @click.option("--max-conversations", type=AT_LEAST_ONE, default=20_000, metavar="N",
@@ -55,8 +55,8 @@ def command(token_env: str, folder: Path | None, **how: Any) -> int:
     What comes out:
       here                      a line for each conversation that broke a rule
       GET /metrics              counters by rule and verdict, for Prometheus
-      --folder                  a journal of conversations that broke a rule or left one unknown: `karat view` shows it live
-      --export                  an event `gen_ai.evaluation.result` for each rule, with the trace and span that it is about
+      --folder                  a journal of those, and of what is unknown: `karat view` shows it as it grows
+      --export                  an event `gen_ai.evaluation.result` for each rule, with trace and span
 
     \b
     Examples:

@@ -266,7 +266,7 @@ EMPTY = {JSON: b"{}", PROTOBUF: b""}
 
 
 class RequestReader:
-    """Reads requests of OTLP/HTTP, as JSON or protobuf, one at a time: what reading takes for a moment is bounded so."""
+    """Reads requests of OTLP/HTTP one at a time: what reading takes for a moment is bounded so."""
 
     def __init__(self) -> None:
         self._reading = threading.Lock()

@@ -183,7 +183,7 @@ def build_request(reports: Iterable[JudgementReport]) -> ExportLogsServiceReques
             record = scope.log_records.add()
             record.time_unix_nano = record.observed_time_unix_nano = int(report.at * NANO)
             record.event_name = EVENT
-            record.severity_number = SEVERITY[rule.outcome]  # type: ignore[assignment]
+            record.severity_number = SEVERITY[rule.outcome]
             record.trace_id, record.span_id = bytes.fromhex(report.trace), bytes.fromhex(report.span)
             _set_attributes(record.attributes, _attributes(report, rule))
     return request

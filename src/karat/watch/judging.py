@@ -1,4 +1,4 @@
-"""One conversation as it is held → how its rules came out. What was not seen of it is a turn of which nothing is known."""
+"""One conversation as it is held → how its rules came out; what was not seen of it is a turn that is unknown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from karat.evidence.merge import merge_turns
 from karat.model.trace import Trace
 from karat.rules.events import RuleOutcome, RuleVerdict
 from karat.text.wording import error_text
-from karat.watch.store import HeldConversation, Stop
+from karat.watch.tables import HeldConversation, Stop
 
 LONGEST_PAUSE: Final = 3_600.0
 """Seconds: the first turn that is seen of a session so soon after a stop may not be its first one."""

@@ -24,13 +24,13 @@ class Metric(NamedTuple):
 
 
 COUNTERS: Final = (
-    Metric("karat_rule_verdicts_total", "counter", "Conversations by rule and verdict; one whose verdict changes counts again."),
+    Metric("karat_rule_verdicts_total", "counter", "Conversations by rule and verdict; a change counts again."),
     Metric("karat_watch_conversations_judged_total", "counter", "Conversations that were judged for the first time."),
-    Metric("karat_watch_conversations_judged_again_total", "counter", "Judgements of conversations of which more spans came."),
-    Metric("karat_watch_conversations_incomplete_total", "counter", "Judgements without a root or a parent that did not come in time."),
-    Metric("karat_watch_conversations_dropped_total", "counter", "Conversations that could not be held, and are unknown."),
-    Metric("karat_watch_conversations_let_go_total", "counter", "Judged conversations whose spans were removed for room or age."),
-    Metric("karat_watch_conversations_without_agent_total", "counter", "Traces in which neither an agent nor a model has a span."),
+    Metric("karat_watch_conversations_judged_again_total", "counter", "Judgements because more spans came."),
+    Metric("karat_watch_conversations_incomplete_total", "counter", "Judgements without a root or a parent."),
+    Metric("karat_watch_conversations_dropped_total", "counter", "Conversations that could not be held: unknown."),
+    Metric("karat_watch_conversations_let_go_total", "counter", "Judged ones whose spans were removed."),
+    Metric("karat_watch_conversations_without_agent_total", "counter", "Traces without a span of an agent or a model."),
     Metric("karat_watch_spans_total", "counter", "Spans by what became of them; late ones were accepted too."),
     Metric("karat_watch_requests_total", "counter", "Requests by answer."),
     Metric("karat_watch_rules_reloads_total", "counter", "Times that other rules were read from the files."),

@@ -108,4 +108,4 @@ def _describe_refused(refused: list[tuple[int, str]], kind: str) -> bytes:
 
     reply = ExportTraceServiceResponse()
     reply.partial_success.rejected_spans, reply.partial_success.error_message = count, message
-    return reply.SerializeToString()
+    return bytes(reply.SerializeToString())

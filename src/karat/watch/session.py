@@ -28,7 +28,8 @@ from karat.watch.judging import JudgedConversation, judge_held, judge_unseen
 from karat.watch.metrics import Labels, WatchMetrics, measure_memory
 from karat.watch.rules import CurrentRules, describe_rules
 from karat.watch.server import WatchServer, is_local
-from karat.watch.store import NAME_CAP, HeldConversation, Judgement, SpanStore, StoreLimits
+from karat.watch.store import NAME_CAP, SpanStore
+from karat.watch.tables import HeldConversation, Judgement, StoreLimits
 
 TICK: Final = 0.1
 AT_ONCE: Final = 64
@@ -177,7 +178,8 @@ class Watch:
     def _judge_all(self, keys: Iterable[bytes], *, is_ending: bool) -> int:
         number = 0
         stops = self.store.stops
-        for number, key in enumerate(keys, 1):
+        for key in keys:
+            number += 1
             held = self.store.load(key)
             if held is None:
                 continue
@@ -297,7 +299,7 @@ class Watch:
             "karat_watch_open_conversations": float(held.open),
             "karat_watch_held_conversations": float(held.conversations),
             "karat_watch_held_spans": float(held.spans),
-            "karat_watch_held_bytes": float(held.bytes),
+            "karat_watch_held_bytes": float(held.size),
             "karat_watch_unsent_reports": float(held.unsent),
             "process_resident_memory_bytes": float(measure_memory()),
         }

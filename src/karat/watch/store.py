@@ -1,12 +1,11 @@
 """Spans on disk, by conversation: until it has been judged, and for as long afterwards as there is room.
 
 What was accepted is written before the request is answered, so that a process that is killed loses nothing. A
-conversation that cannot be held is dropped as a whole; one whose spans were let go is remembered, by the hash of its name.
+conversation that cannot be held is dropped as a whole; one whose spans were let go is remembered by a hash.
 """
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 from collections import Counter
@@ -15,11 +14,8 @@ from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from msgspec import Struct
-
-from karat.errors import ConfigError
 from karat.evidence.exports.spool import (
     SpooledConversation,
     SpooledTrace,
@@ -29,9 +25,16 @@ from karat.evidence.exports.spool import (
 )
 from karat.evidence.spans.otlp import SpanRecord
 from karat.text.wording import shorten
+from karat.watch.tables import (
+    ConversationRow,
+    HeldConversation,
+    HeldSizes,
+    Judgement,
+    Stop,
+    StoreLimits,
+    open_tables,
+)
 
-VERSION: Final = 1
-FILE: Final = "spans.sqlite"
 OVERHEAD: Final = 300
 """Bytes that a span takes besides, in tables and indexes."""
 NAME_CAP: Final = 200
@@ -41,7 +44,6 @@ MOST_UNSENT: Final = 50_000
 """So many reports wait for a service that does not take them."""
 SHORTEST_STOP: Final = 5.0
 """Seconds: exporters try again for at least so long, so that what they had to send meanwhile was not lost."""
-KEPT_STOPS: Final = 100
 SLACK: Final = 0.9
 """How full the room is once spans were let go."""
 TOO_MANY: Final = "more conversations are open than Karat may hold (--max-conversations)"
@@ -50,103 +52,10 @@ TOO_LONG: Final = "the conversation has more spans than Karat may hold of one (-
 TOO_LARGE: Final = "the spans of the conversation need more room than Karat may use for one (--max-size)"
 UNREADABLE: Final = "a span of the conversation holds what cannot be kept, such as a number of more than 64 bits"
 CANNOT_ENCODE: Final = (ValueError, TypeError, OverflowError, RecursionError)
-_TABLES: Final = """
-CREATE TABLE conversations (
-  id BLOB PRIMARY KEY, name TEXT NOT NULL, has_session INTEGER NOT NULL, began REAL NOT NULL, touched REAL NOT NULL,
-  due REAL, changes INTEGER NOT NULL DEFAULT 0, spans INTEGER NOT NULL DEFAULT 0, bytes INTEGER NOT NULL DEFAULT 0,
-  latest TEXT NOT NULL DEFAULT '', revision INTEGER NOT NULL DEFAULT 0, outcomes BLOB NOT NULL DEFAULT '{}',
-  is_kept INTEGER NOT NULL DEFAULT 0, dropped TEXT NOT NULL DEFAULT '', let_go INTEGER NOT NULL DEFAULT 0
-) WITHOUT ROWID;
-CREATE INDEX due ON conversations (due) WHERE due IS NOT NULL;
-CREATE INDEX idle ON conversations (touched) WHERE due IS NULL AND bytes > 0;
-CREATE TABLE traces (trace TEXT PRIMARY KEY, conversation BLOB NOT NULL, session TEXT, is_judged INTEGER NOT NULL);
-CREATE INDEX traces_of ON traces (conversation);
-CREATE TABLE spans (trace TEXT, span TEXT, hash BLOB, began REAL, data BLOB, PRIMARY KEY (trace, span, hash));
-CREATE TABLE reports (number INTEGER PRIMARY KEY AUTOINCREMENT, data BLOB NOT NULL);
-CREATE TABLE stops (began REAL NOT NULL, ended REAL NOT NULL);
-CREATE TABLE alive (at REAL NOT NULL);
-"""
 _COLUMNS: Final = (
     "id, name, has_session, began, touched, changes, spans, bytes, latest, revision, outcomes, is_kept, dropped, let_go"
 )
 _OF_CONVERSATION: Final = "trace IN (SELECT trace FROM traces WHERE conversation = ?)"
-
-
-class StoreLimits(Struct, frozen=True, kw_only=True):
-    """What is held at most."""
-
-    conversations: int = 20_000
-    """Open conversations: with spans that were not judged yet."""
-    spans: int = 2_000
-    size: int = 8 << 20
-    """Spans and bytes of one conversation."""
-    room: int = 512 << 20
-    """Bytes of all spans."""
-    keep_seconds: float = 24 * 3_600.0
-    """How long spans are held after their conversation was judged."""
-
-
-class ConversationRow(NamedTuple):
-    """What is known of a conversation besides its spans."""
-
-    id: bytes
-    name: str
-    has_session: bool
-    began: float
-    touched: float
-    changes: int
-    """How often spans came; what is judged meanwhile is judged again."""
-    spans: int
-    bytes: int
-    latest: str
-    """The trace that spans came of last."""
-    revision: int
-    """How often it was judged."""
-    outcomes: bytes
-    """How its rules came out last, as JSON."""
-    is_kept: bool
-    """Whether the journal has it."""
-    dropped: str
-    """Why its spans could not be held."""
-    let_go: bool
-    """Whether spans of it were judged and then removed."""
-
-
-class HeldConversation(NamedTuple):
-    """A conversation with all spans that are held of it."""
-
-    row: ConversationRow
-    spooled: SpooledConversation
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether each trace has a root, each span has its parent, and all of them ended."""
-        return all(map(_is_complete, self.spooled.traces))
-
-
-class Stop(NamedTuple):
-    """A time in which Karat did not run."""
-
-    began: float
-    ended: float
-
-
-class Judgement(NamedTuple):
-    """What is written down of a conversation that was judged."""
-
-    outcomes: bytes
-    is_kept: bool
-    reports: Sequence[bytes] = ()
-
-
-class HeldSizes(NamedTuple):
-    """How much is held."""
-
-    open: int
-    conversations: int
-    spans: int
-    bytes: int
-    unsent: int
 
 
 class SpanStore:
@@ -161,42 +70,14 @@ class SpanStore:
         self._bytes = self._spans = 0
         self.counts: Counter[str] = Counter()
         """What became of spans and conversations since it was opened."""
-        path = folder / FILE
-        try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600))
-            self._database = sqlite3.connect(path, timeout=0.0, isolation_level=None, check_same_thread=False)
-            self._prepare(path)
-        except sqlite3.Error as error:
-            if "locked" in str(error):
-                message, fix = "another `karat watch` uses this folder.", "End it, or give this one its own --folder."
-            else:
-                message, fix = (
-                    f"the spans cannot be kept here: {error}.",
-                    "Remove the file, or choose another --folder.",
-                )
-            raise ConfigError(message, where=str(path), fix=fix, slug="watch-folder") from None
-        except OSError as error:
-            message, fix = f"the spans cannot be kept here: {error.strerror}.", "Choose another --folder."
-            raise ConfigError(message, where=str(path), fix=fix, slug="watch-folder") from None
+        self._database = open_tables(folder)
+        self._begin()
         held = self._run("SELECT coalesce(sum(bytes), 0), coalesce(sum(spans), 0) FROM conversations").fetchone()
         self._bytes, self._spans = held
 
-    def _prepare(self, path: Path) -> None:
-        # The write-ahead log outlives a kill of this process; only a loss of power can cost the last moments.
-        self._run("PRAGMA locking_mode = EXCLUSIVE")
-        self._run("PRAGMA journal_mode = WAL")
-        self._run("PRAGMA synchronous = NORMAL")
+    def _begin(self) -> None:
+        now = self._clock()
         with self._transaction():
-            version = self._run("PRAGMA user_version").fetchone()[0]
-            if not version:
-                for statement in _TABLES.split(";")[:-1]:
-                    self._run(statement)
-                self._run(f"PRAGMA user_version = {VERSION}")
-            elif version != VERSION:
-                fix = "Choose another --folder, or remove the file."
-                raise ConfigError("another version of Karat wrote it.", where=str(path), fix=fix, slug="watch-folder")
-            now = self._clock()
             alive = self._run("SELECT max(at) FROM alive").fetchone()[0]
             if alive is not None and now - alive > SHORTEST_STOP:
                 self._run("INSERT INTO stops VALUES (?, ?)", alive, now)
@@ -221,10 +102,9 @@ class SpanStore:
 
     @property
     def stops(self) -> list[Stop]:
-        """The latest times in which Karat did not run, in order."""
+        """The times in which Karat did not run, as long as spans of before are held."""
         with self._lock:
-            rows = self._run("SELECT began, ended FROM stops ORDER BY began DESC LIMIT ?", KEPT_STOPS).fetchall()
-        return [Stop(*row) for row in rows][::-1]
+            return [Stop(*row) for row in self._run("SELECT began, ended FROM stops ORDER BY began")]
 
     def accept(self, records: Sequence[SpanRecord]) -> int:
         """Write down spans; how many of them belong to conversations that cannot be held."""
@@ -264,7 +144,7 @@ class SpanStore:
             "bytes = bytes + ?, latest = ? WHERE id = ?",
             *(now + self._quiet, now, new, size, trace, row.id),
         )
-        row = row._replace(spans=row.spans + new, bytes=row.bytes + size)
+        row = row._replace(spans=row.spans + new, size=row.size + size)
         if why := self._why_too_much(row, counts):
             self._drop(row, why, counts)
             counts["spans_dropped"] += new
@@ -305,12 +185,12 @@ class SpanStore:
         self._run("DELETE FROM conversations WHERE id = ?", before)
         if old.dropped or new.dropped:
             self._run("UPDATE conversations SET spans = spans + ?, bytes = bytes + ? WHERE id = ?",
-                      old.spans, old.bytes, new.id)  # fmt: skip
+                      old.spans, old.size, new.id)  # fmt: skip
             return self._drop(self._row(new.id), new.dropped or old.dropped, counts)
         self._run(
             "UPDATE conversations SET spans = spans + ?, bytes = bytes + ?, began = min(began, ?), "
             "revision = max(revision, ?), let_go = max(let_go, ?) WHERE id = ?",
-            *(old.spans, old.bytes, old.began, old.revision, old.let_go, new.id),
+            *(old.spans, old.size, old.began, old.revision, old.let_go, new.id),
         )
         return self._row(new.id)
 
@@ -318,7 +198,7 @@ class SpanStore:
         """Why a conversation that grew cannot be held; room is made by letting go of what was judged."""
         if row.spans > self._limits.spans:
             return TOO_LONG
-        if row.bytes > self._limits.size:
+        if row.size > self._limits.size:
             return TOO_LARGE
         if self._bytes > self._limits.room:
             self._let_go_until(self._limits.room * SLACK, counts)
@@ -336,7 +216,7 @@ class SpanStore:
     def _remove_spans(self, row: ConversationRow) -> None:
         self._run(f"DELETE FROM spans WHERE {_OF_CONVERSATION}", row.id)
         self._run("UPDATE conversations SET spans = 0, bytes = 0 WHERE id = ?", row.id)
-        self._bytes, self._spans = self._bytes - row.bytes, self._spans - row.spans
+        self._bytes, self._spans = self._bytes - row.size, self._spans - row.spans
 
     def _drop(self, row: ConversationRow, why: str, counts: Counter[str]) -> ConversationRow:
         """No span of the conversation is held any more: it is reported as unknown, whatever else comes of it."""
@@ -347,7 +227,7 @@ class SpanStore:
             *(why, now, now, row.id),
         )
         counts["conversations_dropped"] += not row.dropped
-        return row._replace(dropped=why, spans=0, bytes=0)
+        return row._replace(dropped=why, spans=0, size=0)
 
     def due(self, limit: int, *, is_ending: bool = False) -> list[bytes]:
         """The conversations that are to be looked at now, or at the end all that have something new."""
@@ -471,9 +351,3 @@ class SpanStore:
 
     def _run(self, statement: str, *values: Any) -> sqlite3.Cursor:
         return self._database.execute(statement, values)
-
-
-def _is_complete(trace: SpooledTrace) -> bool:
-    ended = {record.span_id for record in trace.records if record.ended}
-    parents = {record.parent_id for record in trace.records}
-    return "" in parents and parents - {""} <= ended and all(record.span_id in ended for record in trace.records)
