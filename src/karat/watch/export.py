@@ -34,8 +34,9 @@ WAIT: Final = 0.2
 TRY_AGAIN: Final = frozenset((408, 429, 500, 502, 503, 504))
 LONGEST_WHY: Final = 1_000
 SCORES: Final = {RuleOutcome.HELD: 1.0, RuleOutcome.BROKEN: 0.0}
-"""An unknown verdict has a label and no score."""
-SEVERITY: Final = {RuleOutcome.HELD: 9, RuleOutcome.UNKNOWN: 9, RuleOutcome.BROKEN: 13}
+"""An unknown verdict has a label and no score; so has `not_triggered`, which takes an earlier verdict back."""
+INFO, WARN = 9, 13
+"""Severities of log records."""
 
 
 class RuleReport(Struct, frozen=True, omit_defaults=True):
@@ -183,7 +184,7 @@ def build_request(reports: Iterable[JudgementReport]) -> ExportLogsServiceReques
             record = scope.log_records.add()
             record.time_unix_nano = record.observed_time_unix_nano = int(report.at * NANO)
             record.event_name = EVENT
-            record.severity_number = SEVERITY[rule.outcome]
+            record.severity_number = WARN if rule.outcome is RuleOutcome.BROKEN else INFO
             record.trace_id, record.span_id = bytes.fromhex(report.trace), bytes.fromhex(report.span)
             _set_attributes(record.attributes, _attributes(report, rule))
     return request

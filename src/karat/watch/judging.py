@@ -36,11 +36,6 @@ class JudgedConversation(Struct, frozen=True):
     span: str
 
     @property
-    def triggered(self) -> list[RuleVerdict]:
-        """The rules that something triggered, or may have."""
-        return [verdict for verdict in self.verdicts if verdict.outcome is not RuleOutcome.NOT_TRIGGERED]
-
-    @property
     def needs_attention(self) -> bool:
         return any(verdict.outcome in (RuleOutcome.BROKEN, RuleOutcome.UNKNOWN) for verdict in self.verdicts)
 

@@ -209,7 +209,7 @@ class Watch:
             return
         row = held.row
         before: dict[str, str] = msgspec.json.decode(row.outcomes)
-        report = self._describe(held, judged)
+        report = self._describe(held, judged, before)
         is_kept = judged.needs_attention or row.is_kept
         if is_kept:
             try:
@@ -227,7 +227,16 @@ class Watch:
                 self.metrics.count(VERDICTS, rule=verdict.rule, verdict=verdict.outcome.value)
         self._show(report, before)
 
-    def _describe(self, held: HeldConversation, judged: JudgedConversation) -> JudgementReport:
+    def _describe(
+        self, held: HeldConversation, judged: JudgedConversation, before: Mapping[str, str]
+    ) -> JudgementReport:
+        """What came out of the rules that something triggered, now or as far as was known before."""
+        is_untriggered = RuleOutcome.NOT_TRIGGERED.value
+        reported = [
+            verdict
+            for verdict in judged.verdicts
+            if not verdict.outcome == before.get(verdict.rule, is_untriggered) == is_untriggered
+        ]
         return JudgementReport(
             at=self._clock(),
             conversation=self._redactor.text(self._masks.text(shorten(judged.conversation.id, NAME_CAP))),
@@ -235,9 +244,7 @@ class Watch:
             revision=held.row.revision + 1,
             trace=judged.trace,
             span=judged.span,
-            rules=tuple(
-                RuleReport(verdict.rule, verdict.outcome, self._explain(verdict)) for verdict in judged.triggered
-            ),
+            rules=tuple(RuleReport(verdict.rule, verdict.outcome, self._explain(verdict)) for verdict in reported),
         )
 
     def _explain(self, verdict: RuleVerdict) -> str:

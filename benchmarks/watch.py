@@ -1,0 +1,467 @@
+"""`python -m benchmarks.watch`: karat watch where spans come late, doubled and out of order, or are lost.
+
+The process is killed once and ended once while spans arrive, and started again. What the exporter sent is held against
+a check of the spans that were acknowledged, written to a file: each conversation must be judged once, again where spans
+came late, and come out as that check says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import heapq
+import http.client
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+import karat
+from karat.system.loopback import Connection, HttpRequest, LoopbackServer, format_reply
+
+POLICY = """\
+karat: 1
+rules:
+  - id: explicit-yes
+    each: { call: cancel_order }
+    needs: { last_user: ["@yes"] }
+  - id: look-first
+    each: { call: cancel_order, arguments: { order: { $as: order } } }
+    needs: { before: { call: lookup_order, success: true, arguments: { order: { $same: order } } } }
+  - { id: never-refund, each: { call: refund }, forbids: { before: { call: "*" } } }
+"""
+RULES = ("explicit-yes", "look-first", "never-refund")
+LATE, LOST, DOUBLED, TWO_TURNS = 0.03, 0.03, 0.05, 0.2
+QUIET, PATIENCE, LATENESS = 2.0, 6.0, 9.0
+SENDERS = 4
+BATCH = 64
+START_SECONDS = 30.0
+SETTLE_SECONDS = 120.0
+Json = dict[str, Any]
+
+
+class Outcome(NamedTuple):
+    """What came of a stream of conversations."""
+
+    conversations: int
+    spans: int
+    judged: int
+    """Conversations of which the exporter sent a first judgement."""
+    again: int
+    """Conversations that were judged again."""
+    late: int
+    """Conversations of which a span or a turn was sent after they had to be judged."""
+    missing: int
+    """Conversations that should have a judgement and have none."""
+    twice: int
+    """First judgements that were sent under two names."""
+    wrong: list[str]
+    """Conversations whose last judgement is not that of the check."""
+    foreign: list[str]
+    """Conversations whose explanation names the order of another one."""
+    not_again: list[str]
+    """Conversations with late spans that were not judged again."""
+    repeated: int
+    """Events that were sent twice under the same name, as after a kill."""
+    labels: Counter[tuple[str, str]]
+    memory: int
+    """The most bytes of memory that the process had."""
+    disk: int
+    cpu: float
+    delays: list[float]
+    """Seconds from the last span of a conversation to its verdict."""
+    refused: int
+    """Requests that were not taken at first, and sent again."""
+    lines: list[str]
+
+    @property
+    def is_sound(self) -> bool:
+        return not (self.missing or self.twice or self.wrong or self.foreign or self.not_again) and self.judged > 0
+
+    def describe(self) -> Iterator[str]:
+        """The figures, for people to read."""
+        yield f"{self.conversations} conversations, {self.spans} spans acknowledged"
+        yield f"judged once: {self.judged}; missing: {self.missing}; under two names: {self.twice}"
+        yield f"judged again: {self.again}, of {self.late} with late spans or turns; not again: {len(self.not_again)}"
+        yield f"unlike a check of the same spans: {len(self.wrong)}; by another's evidence: {len(self.foreign)}"
+        yield f"events sent twice under one name: {self.repeated}; requests sent again: {self.refused}"
+        for (rule, label), number in sorted(self.labels.items()):
+            yield f"  {rule} {label}: {number}"
+        yield f"memory: at most {self.memory >> 20} MiB; spans on disk: {self.disk >> 20} MiB; CPU: {self.cpu:.0f} s"
+        if delays := sorted(self.delays):
+            shown = ", ".join(f"{delays[int(len(delays) * q)]:.1f} s ({q:.0%})" for q in (0.5, 0.95, 0.99))
+            yield f"from the last span to the verdict, with {QUIET:.0f} s of quiet: {shown}"
+
+
+class Collector:
+    """The service that --export sends to: it notes every event."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[float, Json]] = []
+        self._server = LoopbackServer(self._serve, "the collector")
+
+    def __enter__(self) -> Collector:
+        self._server.open()
+        self.url = self._server.url
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.close()
+
+    def _serve(self, connection: Connection, request: HttpRequest) -> bool:
+        from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+
+        now = time.monotonic()
+        for group in ExportLogsServiceRequest.FromString(request.body).resource_logs:
+            for scope in group.scope_logs:
+                for record in scope.log_records:
+                    pairs = {p.key: getattr(p.value, p.value.WhichOneof("value")) for p in record.attributes}
+                    self.events.append((now, {**pairs, "trace": record.trace_id.hex(), "span": record.span_id.hex()}))
+        connection.send(format_reply(200, "application/x-protobuf"))
+        return request.keeps_alive
+
+
+def make_turn(number: int, turn: int, session: str) -> list[Json]:
+    """The spans of one turn: a model that looks an order up and cancels it, or forgets to look, or cancels unasked."""
+    trace, began = f"{number:028x}{turn:04x}", time.time_ns()
+    order, clock, ids = f"A-{number}", count(began + 1_000_000, 1_000_000), count(2)
+    words = f"hm, {order}" if number % 5 == 0 else f"yes, cancel {order}"
+    names = {0: [], 1: ["cancel_order"]}.get(number % 7, ["lookup_order", "cancel_order"]) if turn == 0 else []
+    said: list[Json] = [_message("user", {"type": "text", "content": words if turn == 0 else "thanks"})]
+
+    def span(name: str, **attributes: object) -> Json:
+        start = next(clock)
+        pairs = [{"key": k.replace("__", "."), "value": {"stringValue": str(v)}} for k, v in attributes.items()]
+        own = {"traceId": trace, "spanId": f"{next(ids):016x}", "parentSpanId": f"{1:016x}", "name": name}
+        return {**own, "startTimeUnixNano": start, "endTimeUnixNano": next(clock), "attributes": pairs}
+
+    def chat(answer: Json) -> Json:
+        given, gave = json.dumps(said), json.dumps([answer])
+        return span(
+            "chat m", gen_ai__operation__name="chat", gen_ai__input__messages=given, gen_ai__output__messages=gave
+        )
+
+    spans = []
+    for name in names:
+        call = f"call-{number}-{name}"
+        arguments = {"order": order}
+        asked = _message("assistant", {"type": "tool_call", "id": call, "name": name, "arguments": arguments})
+        spans.append(chat(asked))
+        spans.append(
+            span(
+                f"execute_tool {name}",
+                gen_ai__operation__name="execute_tool",
+                gen_ai__tool__name=name,
+                gen_ai__tool__call__id=call,
+                gen_ai__tool__call__arguments=json.dumps(arguments),
+                gen_ai__tool__call__result='{"ok": true}',
+            )
+        )
+        said += [asked, _message("tool", {"type": "tool_call_response", "id": call, "response": {"ok": True}})]
+    spans.append(chat(_message("assistant", {"type": "text", "content": "Done."})))
+    root = span("invoke_agent desk", gen_ai__operation__name="invoke_agent", session__id=session)
+    return [*spans, {**root, "spanId": f"{1:016x}", "parentSpanId": "", "startTimeUnixNano": began}]
+
+
+def _message(role: str, part: Json) -> Json:
+    return {"role": role, "parts": [part]}
+
+
+class Stream:
+    """What is sent when: a heap of spans by the moment at which each is to go."""
+
+    def __init__(self, rate: float, seconds: float, seed: int) -> None:
+        self._random = random.Random(seed)
+        self._began = time.monotonic()
+        self._queue: list[tuple[float, int, Json]] = []
+        self._ids = count()
+        self._lock = threading.Lock()
+        self.sessions: dict[str, float] = {}
+        """The conversations, with the moment at which the last span was to be sent."""
+        self.late: set[str] = set()
+        for number in range(1, int(rate / 60 * seconds) + 1):
+            self._plan(number, number * 60 / rate)
+
+    def _plan(self, number: int, at: float) -> None:
+        session, chance = f"s-{number}", self._random.random
+        turns = 2 if chance() < TWO_TURNS else 1
+        for turn in range(turns):
+            spans = make_turn(number, turn, session)
+            begins = at + turn * LATENESS
+            kind = chance()
+            child = self._random.randrange(len(spans) - 1) if len(spans) > 1 else 0
+            for place, span in enumerate(spans):
+                moment = begins + chance() * 1.5  # whatever the order in which they ended
+                if place == child and kind < LOST:
+                    continue
+                if place == child and kind < LOST + LATE:
+                    moment = begins + LATENESS
+                    self.late.add(session)
+                self._put(moment, span)
+                self.sessions[session] = max(self.sessions.get(session, 0.0), self._began + moment)
+                if chance() < DOUBLED:
+                    self._put(moment + chance() * LATENESS, span)
+            if turn:
+                self.late.add(session)
+
+    def _put(self, moment: float, span: Json) -> None:
+        heapq.heappush(self._queue, (moment, next(self._ids), span))
+
+    def take(self) -> list[Json] | None:
+        """The spans that are to be sent now; None if there are no more."""
+        now = time.monotonic() - self._began
+        with self._lock:
+            if not self._queue:
+                return None
+            spans = []
+            while self._queue and self._queue[0][0] <= now and len(spans) < BATCH:
+                spans.append(heapq.heappop(self._queue)[2])
+        return spans
+
+
+class Process:
+    """`karat watch` as a process, which is started again after it was ended."""
+
+    def __init__(self, folder: Path, export: str) -> None:
+        self._folder = folder
+        self._export = export
+        self.port = 0
+        self.cpu = 0.0
+        self.memory = 0
+        self.lines: list[str] = []
+        self._process: subprocess.Popen[str] | None = None
+
+    def start(self) -> None:
+        command = [
+            str(Path(sys.executable).with_name("karat")),
+            "watch",
+            "--rules",
+            str(self._folder / "policy.karat.yaml"),
+        ]
+        command += ["--port", str(self.port), "--quiet", str(QUIET), "--patience", str(PATIENCE)]
+        command += ["--export", self._export, "--folder", str(self._folder / "watch")]
+        self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        assert self._process.stderr is not None
+        line = self._process.stderr.readline()
+        if "listening at" not in line:
+            raise RuntimeError(line + self._process.stderr.read())
+        self.port = int(line.partition("/v1/traces")[0].rpartition(":")[2])
+        threading.Thread(target=self._read, args=(self._process,), daemon=True).start()
+
+    def _read(self, process: subprocess.Popen[str]) -> None:
+        assert process.stderr is not None
+        self.lines += process.stderr
+
+    def end(self, how: signal.Signals) -> None:
+        """End it by a signal; what it used is added up."""
+        self.measure()
+        process = self._process
+        assert process is not None
+        process.send_signal(how)
+        _, _, used = os.wait4(process.pid, 0)
+        process.returncode = 0
+        self.cpu += used.ru_utime + used.ru_stime
+        self.memory = max(self.memory, used.ru_maxrss << 10)
+
+    def measure(self) -> dict[str, float]:
+        """The figures without labels; nothing while it does not answer."""
+        figures: dict[str, float] = {}
+        with suppress(OSError, http.client.HTTPException):
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+            connection.request("GET", "/metrics")
+            for line in connection.getresponse().read().decode().splitlines():
+                name, _, value = line.rpartition(" ")
+                if not line.startswith("#") and "{" not in name:
+                    figures[name] = float(value)
+            connection.close()
+        return figures
+
+
+class Sender(threading.Thread):
+    """Sends what is due, again until it is taken, as exporters do."""
+
+    def __init__(self, stream: Stream, process: Process, number: int) -> None:
+        super().__init__(daemon=True)
+        self._stream = stream
+        self._process = process
+        self._number = number
+        self._connection: http.client.HTTPConnection | None = None
+        self.taken: list[Json] = []
+        self.refused = 0
+
+    def run(self) -> None:
+        while (spans := self._stream.take()) is not None:
+            if not spans:
+                time.sleep(0.02)
+                continue
+            body = msgspec.json.encode({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]})
+            while not self._post(body):
+                self.refused += 1
+                time.sleep(0.1)
+            self.taken += spans
+
+    def _post(self, body: bytes) -> bool:
+        headers = {"Content-Type": "application/json"}
+        if self._number % 2:
+            headers["Content-Encoding"], body = "gzip", gzip.compress(body, 1)
+        try:
+            if self._connection is None:
+                self._connection = http.client.HTTPConnection("127.0.0.1", self._process.port, timeout=10)
+            self._connection.request("POST", "/v1/traces", body, headers)
+            reply = self._connection.getresponse()
+            return reply.read() == b"{}" and reply.status == 200
+        except (OSError, http.client.HTTPException):
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
+            return False
+
+
+def watch_stream(folder: Path, *, minutes: float, rate: float, seed: int = 1) -> Outcome:
+    """Send a stream of conversations to `karat watch`, which is killed once and ended once; what came of it."""
+    seconds = minutes * 60
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "policy.karat.yaml").write_text(POLICY)
+    with Collector() as collector:
+        process = Process(folder, collector.url)
+        process.start()
+        stream = Stream(rate, seconds, seed)
+        senders = [Sender(stream, process, number) for number in range(SENDERS)]
+        for sender in senders:
+            sender.start()
+        for how in (signal.SIGKILL, signal.SIGTERM):
+            time.sleep(seconds / 3)
+            process.end(how)
+            process.start()
+        for sender in senders:
+            sender.join()
+        _wait_until_judged(process)
+        disk = sum(file.stat().st_size for file in (folder / "watch").glob("spans.sqlite*"))
+        process.end(signal.SIGTERM)
+        time.sleep(0.2)
+    taken = [span for sender in senders for span in sender.taken]
+    expected = check_spans(folder, taken)
+    refused = sum(sender.refused for sender in senders)
+    return _compare(stream, len(taken), expected, collector.events, process, disk, refused)
+
+
+def _wait_until_judged(process: Process) -> None:
+    until = time.monotonic() + SETTLE_SECONDS
+    while time.monotonic() < until:
+        figures = process.measure()
+        if figures and not (figures["karat_watch_open_conversations"] or figures["karat_watch_unsent_reports"]):
+            return
+        time.sleep(0.25)
+
+
+def check_spans(folder: Path, spans: Sequence[Json]) -> dict[str, dict[str, str]]:
+    """How each rule comes out in each conversation, as a check of these spans in a file says."""
+    path = folder / "spans.jsonl"
+    with path.open("wb") as file:
+        for span in spans:
+            file.write(msgspec.json.encode({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}) + b"\n")
+    judge = karat.prepare_judge(str(folder / "policy.karat.yaml"))
+    outcomes = {}
+    for conversation in karat.read_conversations(path):
+        verdicts = judge.judge(conversation.trace, conversation.tags, conversation.metadata)  # type: ignore[union-attr]
+        outcomes[conversation.id] = {v.rule: v.outcome.value for v in verdicts if v.outcome != "not_triggered"}
+    return outcomes
+
+
+def _compare(
+    stream: Stream,
+    spans: int,
+    expected: dict[str, dict[str, str]],
+    events: list[tuple[float, Json]],
+    process: Process,
+    disk: int,
+    refused: int,
+) -> Outcome:
+    latest: dict[str, tuple[int, dict[str, str]]] = {}
+    first: dict[str, set[str]] = defaultdict(set)
+    revisions: dict[str, int] = {}
+    seen: set[tuple[str, str]] = set()
+    repeated, foreign, delays = 0, [], []
+    for moment, event in events:
+        name, rule = event["gen_ai.conversation.id"], event["gen_ai.evaluation.name"]
+        label, revision = event["gen_ai.evaluation.score.label"], event["karat.revision"]
+        if (event["karat.judgement"], rule) in seen:
+            repeated += 1
+            continue
+        seen.add((event["karat.judgement"], rule))
+        if revision == 1:
+            first[name].add(event["karat.judgement"])
+        if revision >= latest.get(name, (0, {}))[0]:
+            known = latest[name][1] if name in latest and latest[name][0] == revision else {}
+            latest[name] = revision, {**known, rule: label}  # of one judgement, all rules come together
+        revisions[name] = max(revisions.get(name, 0), revision)
+        order, words = name.replace("s-", "A-"), event.get("gen_ai.evaluation.explanation", "")
+        if "A-" in words and not re.search(rf"{order}\b", words):
+            foreign.append(f"{name}: {words}")
+        delays.append(moment - stream.sessions[name])
+    latest = {
+        name: (revision, {rule: label for rule, label in rules.items() if label != "not_triggered"})
+        for name, (revision, rules) in latest.items()
+    }
+    triggered = {name for name, outcomes in expected.items() if outcomes}
+    wrong = [
+        f"{name}: {latest.get(name, (0, {}))[1]}, and the check says {outcomes}"
+        for name, outcomes in expected.items()
+        if latest.get(name, (0, {}))[1] != outcomes
+    ]
+    return Outcome(
+        conversations=len(stream.sessions),
+        spans=spans,
+        judged=len(first),
+        again=sum(revision > 1 for revision in revisions.values()),
+        late=len(stream.late & triggered),
+        missing=len(triggered - revisions.keys()),
+        twice=sum(len(names) > 1 for names in first.values()),
+        wrong=wrong,
+        foreign=foreign,
+        not_again=[name for name in stream.late & triggered if revisions.get(name, 0) < 2],
+        repeated=repeated,
+        labels=Counter((rule, label) for _, rules in latest.values() for rule, label in rules.items()),
+        memory=process.memory,
+        disk=disk,
+        cpu=process.cpu,
+        delays=[delay for delay in delays if delay > 0],
+        refused=refused,
+        lines=process.lines,
+    )
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.watch", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--rate", type=float, default=2_000.0, help="conversations a minute")
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args(given)
+    scratch = Path(tempfile.mkdtemp(prefix="karat-bench-"))
+    try:
+        outcome = watch_stream(scratch, minutes=asked.minutes, rate=asked.rate, seed=asked.seed)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    print("\n".join(outcome.describe()))
+    for words in (*outcome.wrong[:5], *outcome.foreign[:5], *outcome.not_again[:5]):
+        print("  !", words)
+    return 0 if outcome.is_sound else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
