@@ -156,7 +156,7 @@ def make_turn(number: int, turn: int, session: str) -> list[Json]:
             "chat m", gen_ai__operation__name="chat", gen_ai__input__messages=given, gen_ai__output__messages=gave
         )
 
-    spans = []
+    spans: list[Json] = []
     for name in names:
         call = f"call-{number}-{name}"
         arguments = {"order": order}

@@ -72,7 +72,7 @@ def examples(command: str) -> list[str]:
 
 
 ELSEWHERE = (
-    *("--prompt", "karat view", "karat tape stdio", "karat mcp"),
+    *("--prompt", "karat view", "karat watch", "karat tape stdio", "karat mcp"),
     *("karat guard mcp", "karat guard serve", "karat guard install", "karat guard log"),
 )
 """What asks an app of the reader (tests/setup), serves until stopped, or changes what a user has set (tests/guard)."""

@@ -29,8 +29,8 @@ HEADERS: Final = ("OTEL_EXPORTER_OTLP_LOGS_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS
 """The variables with the headers of requests, as exporters of OpenTelemetry read them."""
 BATCH: Final = 256
 TIMEOUT: Final = 10.0
-LONGEST_WAIT: Final = 30.0
-WAIT: Final = 0.2
+FIRST_WAIT, LONGEST_WAIT = 1.0, 30.0
+"""Seconds before what could not be sent is sent again."""
 TRY_AGAIN: Final = frozenset((408, 429, 500, 502, 503, 504))
 LONGEST_WHY: Final = 1_000
 SCORES: Final = {RuleOutcome.HELD: 1.0, RuleOutcome.BROKEN: 0.0}
@@ -83,7 +83,7 @@ class ReportExporter:
         self._unsent = unsent
         self._note_sent = note_sent
         self._say = say
-        self._stopped = threading.Event()
+        self._stopped, self._woken = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, name="exporter of verdicts", daemon=True)
         self.sent = self.refused = self.failures = 0
         """Events that were sent, events that the service will not take, and requests that failed."""
@@ -91,23 +91,33 @@ class ReportExporter:
     def open(self) -> None:
         self._thread.start()
 
+    def wake(self) -> None:
+        """There are new reports."""
+        self._woken.set()
+
     def close(self) -> None:
         """Send what is left, unless the service does not answer."""
         self._stopped.set()
+        self._woken.set()
         if self._thread.is_alive():
             self._thread.join()
         while self._send_batch() is True:
             pass
 
     def _run(self) -> None:
-        wait = WAIT
-        while not self._stopped.wait(wait):
+        wait = FIRST_WAIT
+        while not self._stopped.is_set():
+            self._woken.clear()
             try:
                 went = self._send_batch()
-            except Exception as error:  # noqa: BLE001 - the store may be without space: verdicts wait in it
+            except Exception as error:  # noqa: BLE001 - the folder may be without space: verdicts wait in it
                 self._note_failure(f"{type(error).__name__}: {error}")
                 went = False
-            wait = 0.0 if went else WAIT if went is None else min(max(wait, 1.0) * 2, LONGEST_WAIT)
+            if went is None:
+                self._woken.wait()
+            elif not went:
+                self._stopped.wait(wait)
+            wait = min(wait * 2, LONGEST_WAIT) if went is False else FIRST_WAIT
 
     def _send_batch(self) -> bool | None:
         """Whether the next reports were sent; None if there are none."""

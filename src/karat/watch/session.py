@@ -80,6 +80,7 @@ class Watch:
         *,
         environ: Mapping[str, str],
         say: Callable[[str], None] = lambda line: None,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         """Read the rules and open the folder. Raises KaratError."""
         _refuse(options)
@@ -90,7 +91,7 @@ class Watch:
         self.rules = CurrentRules(policies, suite, project, say)
         self._redactor = Redactor.for_environ(environ)
         self._masks = Masks(options.keep_personal_data)
-        self._clock = _start_clock()
+        self._clock = clock or _start_clock()
         self._stopped = threading.Event()
         self._alarms: list[float] = []
         self.waiting = 0
@@ -221,6 +222,8 @@ class Watch:
         sent = [encode_report(report)] if self._exporter is not None and report.rules else []
         if not self.store.note_judgement(held, Judgement(msgspec.json.encode(outcomes), is_kept, sent)):
             return
+        if sent and self._exporter is not None:
+            self._exporter.wake()
         self.metrics.count(AGAIN if row.revision else JUDGED)
         for verdict in judged.verdicts:
             if before.get(verdict.rule) != verdict.outcome:
