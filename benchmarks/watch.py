@@ -48,9 +48,13 @@ rules:
 RULES = ("explicit-yes", "look-first", "never-refund")
 LATE, LOST, DOUBLED, TWO_TURNS = 0.03, 0.03, 0.05, 0.2
 QUIET, PATIENCE, LATENESS = 2.0, 6.0, 9.0
+"""Seconds: as `karat watch` is asked for, and how late what is late comes."""
+SPREAD = 1.5
+"""The spans of a turn come within so many seconds, in any order."""
 SENDERS = 4
 BATCH = 64
-START_SECONDS = 30.0
+SAMPLE = 5.0
+MEMORY = "process_resident_memory_bytes"
 SETTLE_SECONDS = 120.0
 Json = dict[str, Any]
 
@@ -65,13 +69,15 @@ class Outcome(NamedTuple):
     again: int
     """Conversations that were judged again."""
     late: int
-    """Conversations of which a span or a turn was sent after they had to be judged."""
+    """Conversations of which a span or a turn was sent after they were judged."""
     missing: int
     """Conversations that should have a judgement and have none."""
     twice: int
     """First judgements that were sent under two names."""
     wrong: list[str]
     """Conversations whose last judgement is not that of the check."""
+    stopped: int
+    """Conversations that are unknown because a turn may have been lost while the process did not run."""
     foreign: list[str]
     """Conversations whose explanation names the order of another one."""
     not_again: list[str]
@@ -79,15 +85,14 @@ class Outcome(NamedTuple):
     repeated: int
     """Events that were sent twice under the same name, as after a kill."""
     labels: Counter[tuple[str, str]]
-    memory: int
-    """The most bytes of memory that the process had."""
+    memory: list[int]
+    """The bytes of memory that the process had, every few seconds."""
     disk: int
     cpu: float
     delays: list[float]
     """Seconds from the last span of a conversation to its verdict."""
     refused: int
     """Requests that were not taken at first, and sent again."""
-    lines: list[str]
 
     @property
     def is_sound(self) -> bool:
@@ -99,10 +104,13 @@ class Outcome(NamedTuple):
         yield f"judged once: {self.judged}; missing: {self.missing}; under two names: {self.twice}"
         yield f"judged again: {self.again}, of {self.late} with late spans or turns; not again: {len(self.not_again)}"
         yield f"unlike a check of the same spans: {len(self.wrong)}; by another's evidence: {len(self.foreign)}"
+        yield f"unknown because the process did not run for some seconds: {self.stopped}"
         yield f"events sent twice under one name: {self.repeated}; requests sent again: {self.refused}"
         for (rule, label), number in sorted(self.labels.items()):
             yield f"  {rule} {label}: {number}"
-        yield f"memory: at most {self.memory >> 20} MiB; spans on disk: {self.disk >> 20} MiB; CPU: {self.cpu:.0f} s"
+        along = ", ".join(str(size >> 20) for size in self.memory[:: max(len(self.memory) // 12, 1)])
+        yield f"memory: at most {max(self.memory) >> 20} MiB, along the way {along}"
+        yield f"spans on disk: {self.disk >> 20} MiB; CPU: {self.cpu:.0f} s"
         if delays := sorted(self.delays):
             shown = ", ".join(f"{delays[int(len(delays) * q)]:.1f} s ({q:.0%})" for q in (0.5, 0.95, 0.99))
             yield f"from the last span to the verdict, with {QUIET:.0f} s of quiet: {shown}"
@@ -185,15 +193,13 @@ def _message(role: str, part: Json) -> Json:
 class Stream:
     """What is sent when: a heap of spans by the moment at which each is to go."""
 
-    def __init__(self, rate: float, seconds: float, seed: int) -> None:
+    def __init__(self, rate: float, seconds: float, seed: int, lateness: float) -> None:
+        self._lateness = lateness
         self._random = random.Random(seed)
         self._began = time.monotonic()
         self._queue: list[tuple[float, int, Json]] = []
         self._ids = count()
         self._lock = threading.Lock()
-        self.sessions: dict[str, float] = {}
-        """The conversations, with the moment at which the last span was to be sent."""
-        self.late: set[str] = set()
         for number in range(1, int(rate / 60 * seconds) + 1):
             self._plan(number, number * 60 / rate)
 
@@ -202,22 +208,18 @@ class Stream:
         turns = 2 if chance() < TWO_TURNS else 1
         for turn in range(turns):
             spans = make_turn(number, turn, session)
-            begins = at + turn * LATENESS
+            begins = at + turn * self._lateness
             kind = chance()
             child = self._random.randrange(len(spans) - 1) if len(spans) > 1 else 0
             for place, span in enumerate(spans):
-                moment = begins + chance() * 1.5  # whatever the order in which they ended
+                moment = begins + chance() * min(SPREAD, self._lateness / 4)  # whatever the order in which they ended
                 if place == child and kind < LOST:
                     continue
                 if place == child and kind < LOST + LATE:
-                    moment = begins + LATENESS
-                    self.late.add(session)
+                    moment = begins + self._lateness
                 self._put(moment, span)
-                self.sessions[session] = max(self.sessions.get(session, 0.0), self._began + moment)
                 if chance() < DOUBLED:
-                    self._put(moment + chance() * LATENESS, span)
-            if turn:
-                self.late.add(session)
+                    self._put(moment + chance() * self._lateness, span)
 
     def _put(self, moment: float, span: Json) -> None:
         heapq.heappush(self._queue, (moment, next(self._ids), span))
@@ -228,7 +230,7 @@ class Stream:
         with self._lock:
             if not self._queue:
                 return None
-            spans = []
+            spans: list[Json] = []
             while self._queue and self._queue[0][0] <= now and len(spans) < BATCH:
                 spans.append(heapq.heappop(self._queue)[2])
         return spans
@@ -237,13 +239,12 @@ class Stream:
 class Process:
     """`karat watch` as a process, which is started again after it was ended."""
 
-    def __init__(self, folder: Path, export: str) -> None:
+    def __init__(self, folder: Path, export: str, quiet: float, patience: float) -> None:
         self._folder = folder
-        self._export = export
+        self._options = ["--quiet", str(quiet), "--patience", str(patience), "--export", export]
         self.port = 0
         self.cpu = 0.0
-        self.memory = 0
-        self.lines: list[str] = []
+        self.samples: list[int] = []
         self._process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
@@ -253,30 +254,39 @@ class Process:
             "--rules",
             str(self._folder / "policy.karat.yaml"),
         ]
-        command += ["--port", str(self.port), "--quiet", str(QUIET), "--patience", str(PATIENCE)]
-        command += ["--export", self._export, "--folder", str(self._folder / "watch")]
+        command += ["--port", str(self.port), "--folder", str(self._folder / "watch"), *self._options]
         self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         assert self._process.stderr is not None
         line = self._process.stderr.readline()
         if "listening at" not in line:
             raise RuntimeError(line + self._process.stderr.read())
         self.port = int(line.partition("/v1/traces")[0].rpartition(":")[2])
-        threading.Thread(target=self._read, args=(self._process,), daemon=True).start()
+        self._reader = threading.Thread(target=self._read, args=(self._process,), daemon=True)
+        self._reader.start()
 
     def _read(self, process: subprocess.Popen[str]) -> None:
         assert process.stderr is not None
-        self.lines += process.stderr
+        with process.stderr:
+            for _ in process.stderr:
+                pass
 
     def end(self, how: signal.Signals) -> None:
         """End it by a signal; what it used is added up."""
-        self.measure()
         process = self._process
         assert process is not None
         process.send_signal(how)
         _, _, used = os.wait4(process.pid, 0)
         process.returncode = 0
+        self._reader.join()
         self.cpu += used.ru_utime + used.ru_stime
-        self.memory = max(self.memory, used.ru_maxrss << 10)
+        self.samples.append(used.ru_maxrss << 10)
+
+    def run_for(self, seconds: float) -> None:
+        """Let it run, and note how much memory it has."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, SAMPLE))
+            self.samples += [int(size) for name, size in self.measure().items() if name == MEMORY]
 
     def measure(self) -> dict[str, float]:
         """The figures without labels; nothing while it does not answer."""
@@ -301,7 +311,8 @@ class Sender(threading.Thread):
         self._process = process
         self._number = number
         self._connection: http.client.HTTPConnection | None = None
-        self.taken: list[Json] = []
+        self.taken: list[tuple[float, Json]] = []
+        """Each span that was acknowledged, with the moment at which it was sent."""
         self.refused = 0
 
     def run(self) -> None:
@@ -310,10 +321,14 @@ class Sender(threading.Thread):
                 time.sleep(0.02)
                 continue
             body = msgspec.json.encode({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]})
+            sent = time.monotonic()
             while not self._post(body):
                 self.refused += 1
                 time.sleep(0.1)
-            self.taken += spans
+                sent = time.monotonic()
+            self.taken += [(sent, span) for span in spans]
+        if self._connection is not None:
+            self._connection.close()
 
     def _post(self, body: bytes) -> bool:
         headers = {"Content-Type": "application/json"}
@@ -332,20 +347,29 @@ class Sender(threading.Thread):
             return False
 
 
-def watch_stream(folder: Path, *, minutes: float, rate: float, seed: int = 1) -> Outcome:
+def watch_stream(
+    folder: Path,
+    *,
+    minutes: float,
+    rate: float,
+    seed: int = 1,
+    quiet: float = QUIET,
+    patience: float = PATIENCE,
+    lateness: float = LATENESS,
+) -> Outcome:
     """Send a stream of conversations to `karat watch`, which is killed once and ended once; what came of it."""
     seconds = minutes * 60
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "policy.karat.yaml").write_text(POLICY)
     with Collector() as collector:
-        process = Process(folder, collector.url)
+        process = Process(folder, collector.url, quiet, patience)
         process.start()
-        stream = Stream(rate, seconds, seed)
+        stream = Stream(rate, seconds, seed, lateness)
         senders = [Sender(stream, process, number) for number in range(SENDERS)]
         for sender in senders:
             sender.start()
         for how in (signal.SIGKILL, signal.SIGTERM):
-            time.sleep(seconds / 3)
+            process.run_for(seconds / 3)
             process.end(how)
             process.start()
         for sender in senders:
@@ -354,10 +378,10 @@ def watch_stream(folder: Path, *, minutes: float, rate: float, seed: int = 1) ->
         disk = sum(file.stat().st_size for file in (folder / "watch").glob("spans.sqlite*"))
         process.end(signal.SIGTERM)
         time.sleep(0.2)
-    taken = [span for sender in senders for span in sender.taken]
-    expected = check_spans(folder, taken)
+    taken = sorted((entry for sender in senders for entry in sender.taken), key=lambda entry: entry[0])
+    expected = check_spans(folder, [span for _, span in taken])
     refused = sum(sender.refused for sender in senders)
-    return _compare(stream, len(taken), expected, collector.events, process, disk, refused)
+    return _compare(taken, expected, Received(collector.events), process, disk, refused)
 
 
 def _wait_until_judged(process: Process) -> None:
@@ -383,66 +407,89 @@ def check_spans(folder: Path, spans: Sequence[Json]) -> dict[str, dict[str, str]
     return outcomes
 
 
+class Received:
+    """What the exporter sent: the last verdicts of each conversation, and how often it was judged."""
+
+    def __init__(self, events: Sequence[tuple[float, Json]]) -> None:
+        self.latest: dict[str, dict[str, str]] = {}
+        self.revisions: dict[str, int] = {}
+        self.judged_at: dict[str, float] = {}
+        self.moments: list[tuple[str, float]] = []
+        self.paused: set[str] = set()
+        self.foreign: list[str] = []
+        self.repeated = 0
+        self.first: dict[str, set[str]] = defaultdict(set)
+        seen: set[tuple[str, str]] = set()
+        for moment, event in events:
+            key = (event["karat.judgement"], event["gen_ai.evaluation.name"])
+            self.repeated += key in seen
+            if key not in seen:
+                seen.add(key)
+                self._note(moment, event)
+
+    def _note(self, moment: float, event: Json) -> None:
+        name, revision = event["gen_ai.conversation.id"], event["karat.revision"]
+        self.judged_at.setdefault(name, moment)
+        self.moments.append((name, moment))
+        if revision == 1:
+            self.first[name].add(event["karat.judgement"])
+        if revision > self.revisions.get(name, 0):
+            self.latest[name] = {}
+        self.revisions[name] = max(revision, self.revisions.get(name, 0))
+        label = event["gen_ai.evaluation.score.label"]
+        if revision == self.revisions[name] and label != "not_triggered":
+            self.latest[name][event["gen_ai.evaluation.name"]] = label
+        words, order = event.get("gen_ai.evaluation.explanation", ""), name.replace("s-", "A-")
+        if "Karat was not running" in words:
+            self.paused.add(name)
+        if "A-" in words and not re.search(rf"{order}\b", words):
+            self.foreign.append(f"{name}: {words}")
+
+
+def _find_last(taken: Sequence[tuple[float, Json]]) -> dict[str, float]:
+    """When the last span was sent of each conversation that was not there before."""
+    last: dict[str, float] = {}
+    known: set[tuple[str, str]] = set()
+    for moment, span in taken:
+        if (key := (span["traceId"], span["spanId"])) not in known:
+            known.add(key)
+            last[f"s-{int(span['traceId'][:28], 16)}"] = moment
+    return last
+
+
 def _compare(
-    stream: Stream,
-    spans: int,
+    taken: Sequence[tuple[float, Json]],
     expected: dict[str, dict[str, str]],
-    events: list[tuple[float, Json]],
+    received: Received,
     process: Process,
     disk: int,
     refused: int,
 ) -> Outcome:
-    latest: dict[str, tuple[int, dict[str, str]]] = {}
-    first: dict[str, set[str]] = defaultdict(set)
-    revisions: dict[str, int] = {}
-    seen: set[tuple[str, str]] = set()
-    repeated, foreign, delays = 0, [], []
-    for moment, event in events:
-        name, rule = event["gen_ai.conversation.id"], event["gen_ai.evaluation.name"]
-        label, revision = event["gen_ai.evaluation.score.label"], event["karat.revision"]
-        if (event["karat.judgement"], rule) in seen:
-            repeated += 1
-            continue
-        seen.add((event["karat.judgement"], rule))
-        if revision == 1:
-            first[name].add(event["karat.judgement"])
-        if revision >= latest.get(name, (0, {}))[0]:
-            known = latest[name][1] if name in latest and latest[name][0] == revision else {}
-            latest[name] = revision, {**known, rule: label}  # of one judgement, all rules come together
-        revisions[name] = max(revisions.get(name, 0), revision)
-        order, words = name.replace("s-", "A-"), event.get("gen_ai.evaluation.explanation", "")
-        if "A-" in words and not re.search(rf"{order}\b", words):
-            foreign.append(f"{name}: {words}")
-        delays.append(moment - stream.sessions[name])
-    latest = {
-        name: (revision, {rule: label for rule, label in rules.items() if label != "not_triggered"})
-        for name, (revision, rules) in latest.items()
-    }
-    triggered = {name for name, outcomes in expected.items() if outcomes}
-    wrong = [
-        f"{name}: {latest.get(name, (0, {}))[1]}, and the check says {outcomes}"
-        for name, outcomes in expected.items()
-        if latest.get(name, (0, {}))[1] != outcomes
-    ]
+    sent_last, latest = _find_last(taken), received.latest
+    late = {name for name, moment in received.judged_at.items() if moment < sent_last[name]}
     return Outcome(
-        conversations=len(stream.sessions),
-        spans=spans,
-        judged=len(first),
-        again=sum(revision > 1 for revision in revisions.values()),
-        late=len(stream.late & triggered),
-        missing=len(triggered - revisions.keys()),
-        twice=sum(len(names) > 1 for names in first.values()),
-        wrong=wrong,
-        foreign=foreign,
-        not_again=[name for name in stream.late & triggered if revisions.get(name, 0) < 2],
-        repeated=repeated,
-        labels=Counter((rule, label) for _, rules in latest.values() for rule, label in rules.items()),
-        memory=process.memory,
+        conversations=len(sent_last),
+        spans=len(taken),
+        judged=len(received.first),
+        again=sum(revision > 1 for revision in received.revisions.values()),
+        late=len(late),
+        missing=sum(bool(outcomes) and name not in latest for name, outcomes in expected.items()),
+        twice=sum(len(names) > 1 for names in received.first.values()),
+        wrong=[
+            f"{name}: {latest.get(name, {})}, and the check says {outcomes}"
+            for name, outcomes in expected.items()
+            if latest.get(name, {}) != outcomes and name not in received.paused
+        ],
+        stopped=len(received.paused),
+        foreign=received.foreign,
+        not_again=[name for name in late if received.revisions[name] < 2],
+        repeated=received.repeated,
+        labels=Counter((rule, label) for rules in latest.values() for rule, label in rules.items()),
+        memory=process.samples,
         disk=disk,
         cpu=process.cpu,
-        delays=[delay for delay in delays if delay > 0],
+        delays=[moment - sent_last[name] for name, moment in received.moments if moment > sent_last[name]],
         refused=refused,
-        lines=process.lines,
     )
 
 

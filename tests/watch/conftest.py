@@ -12,7 +12,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.watch import Collector
+from cli.fixtures import here, karat
 from watch.watched import Watched
+
+__all__ = ["here", "karat"]
 
 Start = Callable[..., Watched]
 

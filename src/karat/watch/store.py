@@ -42,8 +42,8 @@ REMEMBERED: Final = 500_000
 """So many conversations are remembered whose spans were let go, and twice as many traces."""
 MOST_UNSENT: Final = 50_000
 """So many reports wait for a service that does not take them."""
-SHORTEST_STOP: Final = 5.0
-"""Seconds: exporters try again for at least so long, so that what they had to send meanwhile was not lost."""
+SHORTEST_STOP: Final = 7.0
+"""Seconds: exporters try again for about so long, so that what they had to send meanwhile was not lost."""
 SLACK: Final = 0.9
 """How full the room is once spans were let go."""
 TOO_MANY: Final = "more conversations are open than Karat may hold (--max-conversations)"
