@@ -279,7 +279,6 @@ class Process:
         process.returncode = 0
         self._reader.join()
         self.cpu += used.ru_utime + used.ru_stime
-        self.samples.append(used.ru_maxrss << 10)
 
     def run_for(self, seconds: float) -> None:
         """Let it run, and note how much memory it has."""

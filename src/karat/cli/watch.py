@@ -76,12 +76,16 @@ def command(token_env: str, folder: Path | None, **how: Any) -> int:
         fix = f"Set it: export {token_env}=..."
         raise UsageError(f"--token-env: the variable {token_env} is not set.", fix=fix, slug="watch-token")
     watch = api.open_watch(folder=folder, token=token, say=_with_name(print_error), **how)
+
+    def stop(number: int, _: object) -> None:
+        signal.signal(number, signal.default_int_handler)  # who asks twice does not wait for the end
+        watch.stop()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
     try:
-        signal.signal(signal.SIGTERM, lambda *_: watch.stop())
         _print_lines(watch.describe(), print_error)
         watch.run()
-    except KeyboardInterrupt:
-        pass
     finally:
         watch.close()
     _print_lines(watch.summarize(), print_error)

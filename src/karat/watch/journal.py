@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from karat.analysis.check.judges import ConversationJudge
-from karat.analysis.check.kept import TARGET, record_conversation
+from karat.analysis.check.kept import record_conversation
 from karat.evidence.exports.record import RecordedConversation
 from karat.journal import writer
 from karat.journal.redaction import Redactor
@@ -27,9 +27,11 @@ from karat.scoring.tally import Tally
 from karat.version import __version__
 
 STEM: Final = "watch"
+TARGET: Final = "watched conversations"
 LARGEST_FILE: Final = 16 << 20
 MOST_RECORDS: Final = 1_000
 KEPT_FILES: Final = 8
+REMEMBERED: Final = 4 * MOST_RECORDS
 JUDGEMENT: Final = "karat.judgement"
 """Names a judgement in the metadata of its conversation: the hash of the conversation, and how often it was judged."""
 
@@ -58,8 +60,8 @@ class WatchJournal:
         self._tally = Tally()
         self._ids: dict[str, int] = {}
         self._size = 0
-        self._written = _read_judgements(_journals_in(folder))
-        """What the process before wrote, and may not have noted: it is not written twice."""
+        self._written = dict.fromkeys(_read_judgements(_journals_in(folder)))
+        """What was written last, also by the process before, and may not have been noted: it is not written twice."""
 
     @property
     def path(self) -> str:
@@ -106,6 +108,9 @@ class WatchJournal:
             line = encode(record)
         self._write(line)
         self._ids[conversation.id] = count
+        self._written[judgement] = None
+        if len(self._written) > REMEMBERED:
+            del self._written[next(iter(self._written))]
         self._tally.add_record(record)
         self._size += len(line)
 
@@ -116,6 +121,11 @@ class WatchJournal:
     def _write(self, line: bytes) -> None:
         if self._writer is not None:
             self._writer.write(line)
+
+    def touch(self) -> None:
+        """Say that the journal is still being written, also where no conversation breaks a rule for long."""
+        if self._writer is not None:
+            os.utime(self._writer.path)
 
     def end(self) -> None:
         """End the journal; one without a conversation is removed."""

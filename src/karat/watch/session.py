@@ -170,6 +170,7 @@ class Watch:
         if now - self._tidied_at >= TIDY:
             self._tidied_at = now
             self.store.tidy()
+            self._journal.touch()
         return self._judge_all(self.store.due(AT_ONCE), is_ending=False)
 
     def _judge_rest(self) -> None:
@@ -355,8 +356,8 @@ def _start_clock() -> Callable[[], float]:
 def _refuse(options: WatchOptions) -> None:
     if not is_local(options.host) and not options.token:
         message = f"other machines reach {options.host}, so a token is needed."
-        fix = "Put one into a variable and name it: --token-env KARAT_WATCH_TOKEN."
-        raise UsageError(message, fix=fix, slug="watch-token")
+        name_it = "Put one into a variable and name it: --token-env KARAT_WATCH_TOKEN."
+        raise UsageError(message, fix=name_it, slug="watch-token")
     if options.token and len(options.token) < SHORTEST_TOKEN:
         fix = 'Make a longer one: python -c "import secrets; print(secrets.token_urlsafe(24))"'
         raise UsageError(f"the token has fewer than {SHORTEST_TOKEN} characters.", fix=fix, slug="watch-token")

@@ -37,7 +37,8 @@ from karat.watch.tables import (
 
 OVERHEAD: Final = 300
 """Bytes that a span takes besides, in tables and indexes."""
-NAME_CAP: Final = 200
+NAME_CAP, LONGEST_NAME = 200, 1_000
+"""So much of the name of a conversation is shown, and kept."""
 REMEMBERED: Final = 500_000
 """So many conversations are remembered whose spans were let go, and twice as many traces."""
 MOST_UNSENT: Final = 50_000
@@ -155,6 +156,8 @@ class SpanStore:
     ) -> tuple[ConversationRow, bool]:
         """Whose a trace is, and whether it was judged: that of the session that a span of it names, else its own."""
         session = next(filter(None, map(find_session, records)), None)
+        if session is not None and len(session) > LONGEST_NAME:
+            session = f"{session[:NAME_CAP]}… {_hash(session).hex()}"
         known = self._run("SELECT conversation, session, is_judged FROM traces WHERE trace = ?", trace).fetchone()
         if known is None:
             row = self._find_or_begin(session or trace, bool(session), counts)
@@ -165,8 +168,7 @@ class SpanStore:
         return self._row(known[0]), bool(known[2])
 
     def _find_or_begin(self, name: str, has_session: bool, counts: Counter[str]) -> ConversationRow:
-        kind = b"session " if has_session else b"trace "
-        key = blake2b(kind + name.encode(errors="surrogatepass"), digest_size=16).digest()
+        key = _hash(f"{'session' if has_session else 'trace'} {name}")
         if (row := self._find_row(key)) is not None:
             return row
         now = self._clock()
@@ -351,3 +353,7 @@ class SpanStore:
 
     def _run(self, statement: str, *values: Any) -> sqlite3.Cursor:
         return self._database.execute(statement, values)
+
+
+def _hash(text: str) -> bytes:
+    return blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()

@@ -124,20 +124,25 @@ def open_tables(folder: Path) -> sqlite3.Connection:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600))
         database = sqlite3.connect(path, timeout=0.0, isolation_level=None, check_same_thread=False)
         version = _prepare(database)
-    except sqlite3.Error as error:
-        if "locked" in str(error):
-            message, fix = "another `karat watch` uses this folder.", "End it, or choose another --folder."
-        else:
-            message, fix = f"spans cannot be kept here: {error}.", "Remove the file, or choose another --folder."
-        raise ConfigError(message, where=str(path), fix=fix, slug="watch-folder") from None
-    except OSError as error:
-        message, fix = f"spans cannot be kept here: {error.strerror}.", "Choose another --folder."
-        raise ConfigError(message, where=str(path), fix=fix, slug="watch-folder") from None
+    except sqlite3.OperationalError as error:
+        if "locked" not in str(error):
+            raise _unusable(path, error) from None
+        end_it = "End it, or choose another --folder."
+        message = "another `karat watch` uses this folder."
+        raise ConfigError(message, where=str(path), fix=end_it, slug="watch-folder") from None
+    except (sqlite3.Error, OSError) as error:
+        raise _unusable(path, error) from None
     if version != VERSION:
         database.close()
         fix = "Remove the file, or choose another --folder."
         raise ConfigError("another version of Karat wrote it.", where=str(path), fix=fix, slug="watch-folder")
     return database
+
+
+def _unusable(path: Path, error: Exception) -> ConfigError:
+    why = error.strerror if isinstance(error, OSError) else error
+    choose = "Choose another --folder, or remove the file."
+    return ConfigError(f"spans cannot be kept here: {why}.", where=str(path), fix=choose, slug="watch-folder")
 
 
 def _prepare(database: sqlite3.Connection) -> int:

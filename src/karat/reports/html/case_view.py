@@ -185,6 +185,8 @@ def command(header: Header, case_id: str) -> str:
     """What runs this case again; what is secret is not known here. A recorded conversation is judged again."""
     recorded = header.options.get(RECORDED_CHECK)
     if isinstance(recorded, dict):
+        if recorded.get("watch"):
+            return shlex.join(["karat", "watch", "--rules", header.suite])
         sources = [str(source) for source in recorded.get("sources", ())][:MOST_SOURCES]
         return shlex.join(["karat", "check", *sources, "--rules", header.suite])
     options = header.options.get("overrides")
