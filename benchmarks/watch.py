@@ -428,6 +428,8 @@ class Received:
 
     def _note(self, moment: float, event: Json) -> None:
         name, revision = event["gen_ai.conversation.id"], event["karat.revision"]
+        if not name.startswith("s-"):  # the root, which names the session, had not come yet
+            return
         self.judged_at.setdefault(name, moment)
         self.moments.append((name, moment))
         if revision == 1:

@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     from karat.setup.write.plan import InitPlan as InitPlan
     from karat.targets.config import TargetConfig
     from karat.viewer.serving import ViewerServer
-    from karat.watch.session import Watch
+    from karat.watch.session import ConversationWatch
 
 REPEATS = 5
 """How often a draft asks each prompt if the user does not say."""
@@ -611,12 +611,12 @@ def open_watch(
     keep_hours: float = 24,
     keep_personal_data: bool = False,
     say: Callable[[str], None] = lambda line: None,
-) -> Watch:
+) -> ConversationWatch:
     """Listen for spans, and judge conversations as they come: `run` judges until `stop`, then `close` ends it.
 
     The arguments are the options of `karat watch`; `token` is the token itself. `say` gets the lines that it prints.
     """
-    from karat.watch.session import Watch, WatchOptions
+    from karat.watch.session import ConversationWatch, WatchOptions
     from karat.watch.tables import StoreLimits
 
     config = find_config()
@@ -638,7 +638,7 @@ def open_watch(
         ),
     )
     policies = [rules] if isinstance(rules, str | Path | Mapping) else list(rules)
-    watch = Watch(policies, suite, options, config.project, environ=os.environ, say=say)
+    watch = ConversationWatch(policies, suite, options, config.project, environ=os.environ, say=say)
     watch.open()
     return watch
 

@@ -14,6 +14,7 @@ import karat
 from benchmarks.watch import POLICY, Collector, check_spans
 from evidence.exports.sources import FILES
 from karat.evidence.exports.otlp import split_requests
+from karat.watch.judging import missing_turn
 from watch.watched import (
     FORGETS_TO_LOOK,
     HELD,
@@ -342,6 +343,20 @@ def test_hostile_spans_end_nothing(
         assert "Traceback" not in "".join(watched.lines)
     finally:
         watched.close()
+
+
+KINDS = ({"user": "*"}, {"says": "*"}, {"call": "pay"}, {"call": "pay", "success": True}, {"asks_approval": "*"},
+         {"approved": "*"}, {"denied": "*"}, {"handoff": "*"})  # fmt: skip
+FORMS = ({"needs": {"before": {"call": "x"}}}, {"forbids": {"after": {"handoff": "y"}}}, {"at_most": 1})
+
+
+def test_of_a_turn_that_was_not_seen_every_rule_is_unknown() -> None:
+    """Whatever it is about, and in whatever form."""
+    pairs = [(each, form) for each in KINDS for form in FORMS]
+    rules = [{"id": f"r{number}", "each": each, **form} for number, (each, form) in enumerate(pairs)]
+    judge = karat.prepare_judge({"karat": 1, "rules": rules})
+    verdicts = judge.judge(missing_turn("it was not seen"))  # type: ignore[union-attr]
+    assert {verdict.outcome for verdict in verdicts} == {"unknown"}
 
 
 def test_what_cannot_be_judged_is_unknown_and_says_why(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:

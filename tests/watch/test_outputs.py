@@ -131,6 +131,16 @@ def test_the_last_line_of_a_killed_process_is_not_written_twice(start: Start, tm
     assert [record.case.id for record in records(watched)] == ["s-10"]
 
 
+def test_a_journal_that_was_removed_is_begun_again(start: Start) -> None:
+    watched = start()
+    watched.wait(0)
+    watched.journals()[0].unlink()
+    watched.wait(40)
+    watched.send(*turn(UNASKED))
+    watched.wait()
+    assert [record.case.id for record in records(watched)] == ["s-10"]
+
+
 def test_labels_are_rules_and_words_of_karat(start: Start) -> None:
     watched = start()
     hostile = 'x"} 1\nevil{a="b'

@@ -21,7 +21,7 @@ from evidence.spans.span_factory import span as protobuf_span
 from karat.errors import ConfigError, UsageError
 from karat.plugins.project import Project
 from karat.system import loopback
-from karat.watch.session import Watch, WatchOptions
+from karat.watch.session import ConversationWatch, WatchOptions
 from watch.watched import HELD, PATIENCE, PLAIN, UNKNOWN, Json, Watched, as_request, host_of, turn
 
 Start = Callable[..., Watched]
@@ -237,7 +237,7 @@ def test_a_folder_has_one_watch(start: Start, tmp_path: Path) -> None:
     watched = start()
     options = WatchOptions(folder=tmp_path / "watch", port=0)
     with pytest.raises(ConfigError, match="another `karat watch` uses this folder"):
-        Watch([watched.policy], None, options, Project(), environ={})
+        ConversationWatch([watched.policy], None, options, Project(), environ={})
 
 
 @pytest.mark.parametrize(
@@ -259,6 +259,8 @@ def test_a_file_that_is_no_file_of_spans_is_left_alone(tmp_path: Path, content: 
     before = file.read_bytes()
     (tmp_path / "p.yaml").write_text("karat: 1\nrules: [{id: once, each: {call: pay}, at_most: 1}]\n")
     with pytest.raises(ConfigError, match=words) as caught:
-        Watch([tmp_path / "p.yaml"], None, WatchOptions(folder=tmp_path / "watch", port=0), Project(), environ={})
+        ConversationWatch(
+            [tmp_path / "p.yaml"], None, WatchOptions(folder=tmp_path / "watch", port=0), Project(), environ={}
+        )
     assert caught.value.slug == "watch-folder"
     assert len(file.read_bytes()) == len(before)

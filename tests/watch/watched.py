@@ -14,7 +14,7 @@ import msgspec
 from benchmarks.watch import POLICY, Collector, make_turn
 from evidence.spans.span_factory import post
 from karat.plugins.project import Project
-from karat.watch.session import Watch, WatchOptions
+from karat.watch.session import ConversationWatch, WatchOptions
 from karat.watch.tables import StoreLimits
 
 Json = dict[str, Any]
@@ -62,7 +62,7 @@ class Watched:
             **options,
         )
         Watched.latest = running_since
-        self.watch = Watch(
+        self.watch = ConversationWatch(
             [self.policy], None, how, Project(), environ=environ, say=self.lines.append, clock=lambda: Watched.latest
         )
         self.watch.open()

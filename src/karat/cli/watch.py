@@ -66,7 +66,8 @@ def command(token_env: str, folder: Path | None, **how: Any) -> int:
       karat watch --rules policy.karat.yaml --host 0.0.0.0 --token-env KARAT_WATCH_TOKEN
 
     Rules are read again when their file changes. Ctrl-C or SIGTERM judges what is complete and ends it; what is not
-    is judged at the next start. The exit code is 0 however the conversations came out, and 4 if it cannot start.
+    is judged at the next start. The exit code is 0 however the conversations came out, 3 if the end could not be
+    written, 4 if it cannot start.
     """
     from karat import api
     from karat.cli.main import print_error
@@ -89,7 +90,7 @@ def command(token_env: str, folder: Path | None, **how: Any) -> int:
     finally:
         watch.close()
     _print_lines(watch.summarize(), print_error)
-    return ExitCode.OK
+    return ExitCode.OK if watch.ended_well else ExitCode.INTERNAL
 
 
 def _with_name(show: Callable[[str], None]) -> Callable[[str], None]:

@@ -204,6 +204,8 @@ def _share_patterns(rule: CompiledRule, shared: dict[str, EventPattern]) -> Comp
 
 
 def _may_hide(gap: ConversationEvent, pattern: EventPattern) -> bool:
+    if pattern.kind == "handoff":  # it is seen as a call is, by the name of an agent
+        return gap.hides == "" or (gap.hides == "call" and not (gap.tool or gap.within))
     hides_kind = pattern.kind in APPROVAL_KINDS if gap.hides == APPROVALS else gap.hides in ("", pattern.kind)
     if not hides_kind:
         return False

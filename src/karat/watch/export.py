@@ -39,7 +39,7 @@ INFO, WARN = 9, 13
 """Severities of log records."""
 
 
-class RuleReport(Struct, frozen=True, omit_defaults=True):
+class SentVerdict(Struct, frozen=True, omit_defaults=True):
     """How one rule came out."""
 
     rule: str
@@ -57,7 +57,7 @@ class JudgementReport(Struct, frozen=True, omit_defaults=True, kw_only=True):
     revision: int
     trace: str
     span: str = ""
-    rules: tuple[RuleReport, ...] = ()
+    rules: tuple[SentVerdict, ...] = ()
 
 
 encode_report = msgspec.json.Encoder().encode
@@ -200,7 +200,7 @@ def build_request(reports: Iterable[JudgementReport]) -> ExportLogsServiceReques
     return request
 
 
-def _attributes(report: JudgementReport, rule: RuleReport) -> dict[str, str | float | int]:
+def _attributes(report: JudgementReport, rule: SentVerdict) -> dict[str, str | float | int]:
     attributes: dict[str, str | float | int] = {
         "event.name": EVENT,
         "gen_ai.evaluation.name": rule.rule,

@@ -124,8 +124,14 @@ class WatchJournal:
 
     def touch(self) -> None:
         """Say that the journal is still being written, also where no conversation breaks a rule for long."""
-        if self._writer is not None:
+        if self._writer is None:
+            return
+        try:
             os.utime(self._writer.path)
+        except FileNotFoundError:  # somebody removed it: what is written there now would be lost
+            with self._writer:
+                self._writer = None
+            self.begin()
 
     def end(self) -> None:
         """End the journal; one without a conversation is removed."""
@@ -137,7 +143,8 @@ class WatchJournal:
                 now = datetime.now(UTC).isoformat(timespec="milliseconds")
                 journal.write(encode(Footer(finished_at=now, summary=self._tally.summary())))
         if not self._ids:
-            os.unlink(journal.path)
+            with suppress(FileNotFoundError):
+                os.unlink(journal.path)
 
 
 def _journals_in(folder: Path) -> list[Path]:

@@ -22,14 +22,14 @@ from karat.journal.redaction import Redactor
 from karat.plugins.project import Project
 from karat.rules.events import RuleOutcome, RuleVerdict
 from karat.text.wording import error_text, pluralize, shorten
-from karat.watch.export import JudgementReport, ReportExporter, RuleReport, encode_report
+from karat.watch.export import JudgementReport, ReportExporter, SentVerdict, encode_report
 from karat.watch.journal import WatchJournal
 from karat.watch.judging import JudgedConversation, judge_held, judge_unseen
 from karat.watch.metrics import Labels, WatchMetrics, measure_memory
 from karat.watch.rules import CurrentRules, describe_rules
 from karat.watch.server import WatchServer, is_local
 from karat.watch.store import NAME_CAP, SpanStore
-from karat.watch.tables import HeldConversation, Judgement, StoreLimits
+from karat.watch.tables import HeldConversation, NotedJudgement, StoreLimits
 
 TICK: Final = 0.1
 AT_ONCE: Final = 64
@@ -68,7 +68,7 @@ class WatchOptions(Struct, frozen=True, kw_only=True):
     keep_personal_data: bool = False
 
 
-class Watch:
+class ConversationWatch:
     """Receives spans from `open` to `close`, and judges conversations in `run`, or in `judge_due` once."""
 
     def __init__(
@@ -96,6 +96,8 @@ class Watch:
         self._alarms: list[float] = []
         self.waiting = 0
         """The conversations that were not complete at its end."""
+        self.ended_well = True
+        """Whether everything could be written down at its end."""
         self._beat_at = self._tidied_at = 0.0
         self.store = SpanStore(options.folder, options.limits, self._clock, options.quiet)
         try:
@@ -149,6 +151,7 @@ class Watch:
         try:
             self._judge_rest()
         except (sqlite3.Error, OSError) as error:
+            self.ended_well = False
             self._note_failure("store", f"the folder cannot be used now: {error}")
         if self._exporter is not None:
             self._exporter.close()
@@ -157,6 +160,7 @@ class Watch:
         try:
             self._journal.end()
         except (ArtifactError, OSError) as error:
+            self.ended_well = False
             self._note_failure("journal", f"the journal could not be ended: {error}")
         self.store.close()
 
@@ -221,7 +225,7 @@ class Watch:
                 self._note_failure("journal", f"a conversation could not be written into the journal: {error}")
         outcomes = {verdict.rule: verdict.outcome.value for verdict in judged.verdicts}
         sent = [encode_report(report)] if self._exporter is not None and report.rules else []
-        if not self.store.note_judgement(held, Judgement(msgspec.json.encode(outcomes), is_kept, sent)):
+        if not self.store.note_judgement(held, NotedJudgement(msgspec.json.encode(outcomes), is_kept, sent)):
             return
         if sent and self._exporter is not None:
             self._exporter.wake()
@@ -248,7 +252,7 @@ class Watch:
             revision=held.row.revision + 1,
             trace=judged.trace,
             span=judged.span,
-            rules=tuple(RuleReport(verdict.rule, verdict.outcome, self._explain(verdict)) for verdict in reported),
+            rules=tuple(SentVerdict(verdict.rule, verdict.outcome, self._explain(verdict)) for verdict in reported),
         )
 
     def _explain(self, verdict: RuleVerdict) -> str:

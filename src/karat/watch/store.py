@@ -29,7 +29,7 @@ from karat.watch.tables import (
     ConversationRow,
     HeldConversation,
     HeldSizes,
-    Judgement,
+    NotedJudgement,
     Stop,
     StoreLimits,
     open_tables,
@@ -262,7 +262,7 @@ class SpanStore:
             query = "UPDATE conversations SET due = ? WHERE id = ? AND changes = ?"
             self._run(query, until, held.row.id, held.row.changes)
 
-    def note_judgement(self, held: HeldConversation, judgement: Judgement | None) -> bool:
+    def note_judgement(self, held: HeldConversation, judgement: NotedJudgement | None) -> bool:
         """Write down that a conversation was judged as it was held, or that it is none of an agent.
 
         False if it became a part of another one meanwhile, with which it will be judged.

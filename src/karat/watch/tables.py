@@ -92,7 +92,7 @@ class Stop(NamedTuple):
     ended: float
 
 
-class Judgement(NamedTuple):
+class NotedJudgement(NamedTuple):
     """What is written down of a conversation that was judged."""
 
     outcomes: bytes
