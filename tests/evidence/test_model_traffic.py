@@ -179,6 +179,7 @@ def test_calls_are_those_of_the_tools_own_log(api: str, stream: bool) -> None:
             {"balance": "12.50", "account": "B2"},
         ]
         assert all(call.success and call.called for call in reading.calls)
+        assert len({call.message for call in reading.calls}) == 1  # one reply asked for both
         assert (reading.unproved, reading.open_calls, reading.structured) == ("", (), True)
         assert reading.tokens == Tokens(16, 10)
         assert (reading.ended_by, reading.model_calls, reading.answer) == ("itself", 2, "You have 12.50.")
@@ -257,6 +258,17 @@ def test_a_call_without_a_result_is_not_proven_to_have_run() -> None:
         assert (call.name, call.called, call.success) == ("get_balance", False, None)
         assert "no later request returns its result" in reading.open_calls[0].why
         assert "bypassed the proxy" in reading.unproved
+
+
+def test_items_of_one_reply_that_was_not_seen_were_asked_for_together() -> None:
+    """The Responses API gives each call as an item: those between two results are of one reply."""
+    traffic = ModelTraffic()
+    asked = [{"type": "function_call", "call_id": f"c{n}", "name": f"tool{n}", "arguments": "{}"} for n in range(3)]
+    gave = [{"type": "function_call_output", "call_id": f"c{n}", "output": "{}"} for n in range(3)]
+    items = [{"role": "user", "content": "Go."}, *asked[:2], *gave[:2], asked[2], gave[2]]
+    assert traffic.add_request("openai", "/v1/responses", msgspec.json.encode({"model": "m", "input": items}))
+    first, second, third = (call.message for call in traffic.calls)
+    assert first == second != third
 
 
 def test_agents_within_agents_have_their_own_calls() -> None:

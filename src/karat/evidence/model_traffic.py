@@ -139,10 +139,10 @@ class ModelTraffic:
                 return
             exchange.reply = msgspec.structs.replace(reply, torn=reply.torn or torn)
             exchange.model = reply.model or exchange.model
-            for number, message in enumerate(reply.messages):
-                for call in message.calls:
-                    if not is_helper(call.name):
-                        self._add_call(call, exchange, f"reply-{self._number(exchange)}-{number}")
+            # An API may give each call as an item of its own: those of one reply were asked for together.
+            for call in (call for message in reply.messages for call in message.calls):
+                if not is_helper(call.name):
+                    self._add_call(call, exchange, f"reply-{self._number(exchange)}")
 
     @property
     def calls(self) -> list[ObservedCall]:
@@ -162,12 +162,15 @@ class ModelTraffic:
         turn_start = len(request.messages) - len(since_last_prompt(request.messages))
         history: list[ObservedCall] = []
         unanswered: list[ObservedCall] = []
+        asked_at = 0
         for index, message in enumerate(request.messages):
+            if message.calls and not (index and request.messages[index - 1].calls):
+                asked_at = index
             for requested in message.calls:
                 call = self._find_call(requested, history, request.messages[:index])
                 if call is None:
                     is_new = index >= turn_start and not is_helper(requested.name)
-                    name = f"request-{self._number(exchange)}-{index}"
+                    name = f"request-{self._number(exchange)}-{asked_at}"
                     call = self._add_call(requested, exchange, name) if is_new else ObservedCall(requested, exchange)
                 history.append(call)
                 unanswered.append(call)
