@@ -76,8 +76,6 @@ class Outcome(NamedTuple):
     """First judgements that were sent under two names."""
     wrong: list[str]
     """Conversations whose last judgement is not that of the check."""
-    stopped: int
-    """Conversations that are unknown because a turn may have been lost while the process did not run."""
     foreign: list[str]
     """Conversations whose explanation names the order of another one."""
     not_again: list[str]
@@ -104,7 +102,6 @@ class Outcome(NamedTuple):
         yield f"judged once: {self.judged}; missing: {self.missing}; under two names: {self.twice}"
         yield f"judged again: {self.again}, of {self.late} with late spans or turns; not again: {len(self.not_again)}"
         yield f"unlike a check of the same spans: {len(self.wrong)}; by another's evidence: {len(self.foreign)}"
-        yield f"unknown because the process did not run for some seconds: {self.stopped}"
         yield f"events sent twice under one name: {self.repeated}; requests sent again: {self.refused}"
         for (rule, label), number in sorted(self.labels.items()):
             yield f"  {rule} {label}: {number}"
@@ -242,6 +239,7 @@ class Process:
     def __init__(self, folder: Path, export: str, quiet: float, patience: float) -> None:
         self._folder = folder
         self._options = ["--quiet", str(quiet), "--patience", str(patience), "--export", export]
+        self._options += ["--resend", "600"]  # the senders do not give up
         self.port = 0
         self.cpu = 0.0
         self.samples: list[int] = []
@@ -414,7 +412,6 @@ class Received:
         self.revisions: dict[str, int] = {}
         self.judged_at: dict[str, float] = {}
         self.moments: list[tuple[str, float]] = []
-        self.paused: set[str] = set()
         self.foreign: list[str] = []
         self.repeated = 0
         self.first: dict[str, set[str]] = defaultdict(set)
@@ -441,8 +438,6 @@ class Received:
         if revision == self.revisions[name] and label != "not_triggered":
             self.latest[name][event["gen_ai.evaluation.name"]] = label
         words, order = event.get("gen_ai.evaluation.explanation", ""), name.replace("s-", "A-")
-        if "Karat was not running" in words:
-            self.paused.add(name)
         if "A-" in words and not re.search(rf"{order}\b", words):
             self.foreign.append(f"{name}: {words}")
 
@@ -479,9 +474,8 @@ def _compare(
         wrong=[
             f"{name}: {latest.get(name, {})}, and the check says {outcomes}"
             for name, outcomes in expected.items()
-            if latest.get(name, {}) != outcomes and name not in received.paused
+            if latest.get(name, {}) != outcomes
         ],
-        stopped=len(received.paused),
         foreign=received.foreign,
         not_again=[name for name in late if received.revisions[name] < 2],
         repeated=received.repeated,

@@ -603,6 +603,7 @@ def open_watch(
     token: str = "",
     quiet: float = 5.0,
     patience: float = 60.0,
+    resend: float = 10.0,
     export: str = "",
     max_conversations: int = 20_000,
     max_spans: int = 2_000,
@@ -627,6 +628,7 @@ def open_watch(
         token=token,
         quiet=quiet,
         patience=patience,
+        resend=resend,
         export=export,
         keep_personal_data=keep_personal_data,
         limits=StoreLimits(

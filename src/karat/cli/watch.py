@@ -30,6 +30,9 @@ MORE_THAN_NONE = click.FloatRange(min=0, min_open=True)
               help="Judge a conversation once it is complete and nothing came of it for so long.")  # fmt: skip
 @click.option("--patience", type=Seconds(), default=60.0, metavar="SECONDS",
               help="Judge one that lacks its root or a parent after so long; what that hides is unknown.")  # fmt: skip
+@click.option("--resend", type=Seconds(), default=10.0, metavar="SECONDS",
+              help="Exporters send again for so long what was not taken (a Collector: 300). After a longer stop, turns "
+              "of sessions may be missing, and what they hide is unknown.")  # fmt: skip
 @click.option("--export", default="", show_default=False, metavar="URL",
               help="Send verdicts to this address as events of OpenTelemetry, over OTLP/HTTP.")  # fmt: skip
 @click.option("--folder", type=PATH, metavar="DIR", show_default="watch, in the folder of results",

@@ -19,7 +19,7 @@ from karat.rules.events import RuleOutcome, RuleVerdict
 from karat.text.wording import error_text
 from karat.watch.tables import HeldConversation, Stop
 
-LONGEST_PAUSE: Final = 3_600.0
+LONGEST_PAUSE: Final = 900.0
 """Seconds: the first turn that is seen of a session so soon after a stop may not be its first one."""
 LET_GO: Final = "earlier spans of the conversation were let go after it was judged (--keep-hours, --room)"
 NOT_RUNNING: Final = "Karat was not running for {:.0f} seconds: a turn of the session may be missing"

@@ -63,6 +63,8 @@ class WatchOptions(Struct, frozen=True, kw_only=True):
     """A conversation is judged once nothing came of it for so many seconds."""
     patience: float = 60.0
     """One that lacks a root or a parent is judged after so many."""
+    resend: float = 10.0
+    """Exporters send again for so many seconds what was not taken: a stop that was shorter lost nothing."""
     export: str = ""
     limits: StoreLimits = StoreLimits()
     keep_personal_data: bool = False
@@ -99,7 +101,7 @@ class ConversationWatch:
         self.ended_well = True
         """Whether everything could be written down at its end."""
         self._beat_at = self._tidied_at = 0.0
-        self.store = SpanStore(options.folder, options.limits, self._clock, options.quiet)
+        self.store = SpanStore(options.folder, options.limits, self._clock, quiet=options.quiet, resend=options.resend)
         try:
             names = [name_policy(policy) for policy in [*policies, *([] if suite is None else [suite])]]
             self._journal = WatchJournal(options.folder, (names or project.rules)[0], self._redactor)

@@ -43,8 +43,6 @@ REMEMBERED: Final = 500_000
 """So many conversations are remembered whose spans were let go, and twice as many traces."""
 MOST_UNSENT: Final = 50_000
 """So many reports wait for a service that does not take them."""
-SHORTEST_STOP: Final = 7.0
-"""Seconds: exporters try again for about so long, so that what they had to send meanwhile was not lost."""
 SLACK: Final = 0.9
 """How full the room is once spans were let go."""
 TOO_MANY: Final = "more conversations are open than Karat may hold (--max-conversations)"
@@ -62,11 +60,17 @@ _OF_CONVERSATION: Final = "trace IN (SELECT trace FROM traces WHERE conversation
 class SpanStore:
     """The spans in one folder. One process uses it at a time; its methods may be called from any thread."""
 
-    def __init__(self, folder: Path, limits: StoreLimits, clock: Callable[[], float], quiet: float) -> None:
-        """Open it, or make it for this user alone. Raises ConfigError."""
+    def __init__(
+        self, folder: Path, limits: StoreLimits, clock: Callable[[], float], *, quiet: float, resend: float
+    ) -> None:
+        """Open it, or make it for this user alone. Raises ConfigError.
+
+        A conversation is due after `quiet` seconds; exporters send again for `resend` seconds what was not taken.
+        """
         self._limits = limits
         self._clock = clock
         self._quiet = quiet
+        self._resend = resend
         self._lock = threading.RLock()
         self._bytes = self._spans = 0
         self.counts: Counter[str] = Counter()
@@ -80,7 +84,7 @@ class SpanStore:
         now = self._clock()
         with self._transaction():
             alive = self._run("SELECT max(at) FROM alive").fetchone()[0]
-            if alive is not None and now - alive > SHORTEST_STOP:
+            if alive is not None and now - alive > self._resend:
                 self._run("INSERT INTO stops VALUES (?, ?)", alive, now)
             # Exporters may still send what the last process did not take.
             self._run("UPDATE conversations SET due = ? WHERE due IS NOT NULL AND dropped = ''", now + self._quiet)
