@@ -107,7 +107,7 @@ class KeptConversations:
         return f"{pluralize(self.kept, 'conversation')}{more}"
 
 
-def record_conversation(judge: ConversationJudge, conversation: RecordedConversation, index: int) -> CaseRecord:
+def record_conversation(judge: KeepingJudge, conversation: RecordedConversation, index: int) -> CaseRecord:
     """The line of a journal for a conversation, judged as it is kept: masked and within its caps."""
     case = judge.case_of(conversation)
     trace = cap_trace(structs.replace(conversation.trace, case_id=case.id))
