@@ -56,10 +56,10 @@ def command(token_env: str, folder: Path | None, **how: Any) -> int:
 
     \b
     What comes out:
-      here                      a line for each conversation that broke a rule
-      GET /metrics              counters by rule and verdict, for Prometheus
-      --folder                  a journal of those, and of what is unknown: `karat view` shows it as it grows
-      --export                  an event `gen_ai.evaluation.result` for each rule, with trace and span
+      here         a line for each conversation that broke a rule
+      /metrics     counters by rule and verdict, for Prometheus
+      --folder     a journal of those, and of what is unknown, for `karat view`
+      --export     an event `gen_ai.evaluation.result` for each rule, with trace and span
 
     \b
     Examples:
