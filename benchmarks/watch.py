@@ -309,7 +309,7 @@ class Sender(threading.Thread):
         self._number = number
         self._connection: http.client.HTTPConnection | None = None
         self.taken: list[tuple[float, Json]] = []
-        """Each span that was acknowledged, with the moment at which it was sent."""
+        """Each span that was acknowledged, with the moment at which it was first sent, which may have been enough."""
         self.refused = 0
 
     def run(self) -> None:
@@ -322,7 +322,6 @@ class Sender(threading.Thread):
             while not self._post(body):
                 self.refused += 1
                 time.sleep(0.1)
-                sent = time.monotonic()
             self.taken += [(sent, span) for span in spans]
         if self._connection is not None:
             self._connection.close()
