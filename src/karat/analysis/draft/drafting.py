@@ -10,7 +10,6 @@ from msgspec import structs
 
 from karat.analysis.draft.cases import draft_case
 from karat.analysis.draft.draft import DraftOptions, DraftSummary, SuiteDraft
-from karat.analysis.draft.effects import known_effects
 from karat.analysis.draft.expectations import RUNS, AllKinds, Noted, RowVariable, most_of_all
 from karat.analysis.draft.masking import Masker
 from karat.analysis.draft.proving import (
@@ -30,6 +29,7 @@ from karat.checks.catalog import CheckCatalog
 from karat.errors import UsageError
 from karat.model.suite import Case
 from karat.model.trace import Trace
+from karat.text.tool_effects import known_effects
 from karat.text.tool_names import effect_tools, is_any_named
 from karat.text.wording import pluralize
 

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from karat.analysis.audit.operators.measures import budget_for, round_up
-from karat.analysis.draft.origins import CLOCK, ID, PROMPT, is_free_text, is_stable
+from karat.analysis.draft.origins import CLOCK, ID, PROMPT, is_stable
 from karat.analysis.draft.trace_statistics import Path, Slot, TraceStatistics, Values
+from karat.text.free_text import is_free_text
 from karat.text.wording import pluralize
 
 PINNED = 4

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from karat.model.trace import Trace
+from karat.text.free_text import UNSPACED, is_free_text
 from karat.text.numbers.claimed import numbers_in
 from karat.text.tool_results import parse_result
 
@@ -14,9 +15,6 @@ PROMPT, CLOCK, ID = "prompt", "clock", "id"
 SEVERAL = "result of several"
 """Where the parts of a value come from, if each was seen and not all in one place."""
 MOST_SCALARS = 2000
-LONGEST_WORD = 40
-FREE_WORDS = 4
-"""A text of so many words is wording, not a value."""
 DAYS = 400
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
 _ID = re.compile(
@@ -26,10 +24,6 @@ _ID = re.compile(
 _RUNS = re.compile(r"(?P<digits>\d+)|(?P<upper>[A-Z]+)|(?P<lower>[a-z]+)|(?P<other>.)", re.DOTALL)
 _SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()]")
 _BLANKS = re.compile(r"\s+")
-_UNSPACED = re.compile("[\u0e00-\u109f\u1780-\u17ff\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]")
-"""Letters of scripts that put no spaces between words, or join words to others."""
-FREE_LETTERS = 12
-"""The same as FREE_WORDS, in letters of such a script."""
 
 
 def scalars(value: object, path: str = "$") -> Iterator[tuple[str, object]]:
@@ -43,14 +37,6 @@ def scalars(value: object, path: str = "$") -> Iterator[tuple[str, object]]:
             yield from scalars(below, f"{path}[*]")
     elif value is not None:
         yield path, value
-
-
-def is_free_text(value: object) -> bool:
-    """Whether a value is wording: it may be put otherwise the next time."""
-    if not isinstance(value, str):
-        return False
-    is_long = len(value) > LONGEST_WORD or len(value.split()) >= FREE_WORDS
-    return is_long or (not value.isascii() and len(_UNSPACED.findall(value)) > FREE_LETTERS)
 
 
 def is_stable(value: object) -> bool:
@@ -143,7 +129,7 @@ def _is_one_word(around: str, edge: str, text: str) -> bool:
     """Whether the letter around a text belongs to the same word. Of a script without spaces, one letter may."""
     if not (around.isalnum() and edge.isalnum()):
         return False
-    return len(text) == 1 or not (_UNSPACED.match(around) or _UNSPACED.match(edge))
+    return len(text) == 1 or not (UNSPACED.match(around) or UNSPACED.match(edge))
 
 
 def _comparable(value: object) -> object:

@@ -7,7 +7,6 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Struct, field
 
-from karat.analysis.draft.effects import known_effects
 from karat.analysis.draft.rule_candidates import Candidate, RuleStatistics, may_break
 from karat.analysis.draft.trace_groups import SourceTrace
 from karat.analysis.draft.writing import comment
@@ -19,6 +18,7 @@ from karat.rules.events import Facts, RuleOutcome
 from karat.rules.monitor import judge_events
 from karat.rules.reading import Surroundings, read_rules
 from karat.suites.documents.yaml_text import item, text
+from karat.text.tool_effects import known_effects
 from karat.text.tool_names import effect_tools, is_any_named
 from karat.text.wording import pluralize
 

@@ -17,7 +17,6 @@ from msgspec import structs
 from karat.analysis.draft.cases import name_prompts
 from karat.analysis.draft.draft import DraftOptions, SuiteDraft
 from karat.analysis.draft.drafting import draft_from_traces
-from karat.analysis.draft.effects import known_effects
 from karat.analysis.draft.rules import RulesDraft, draft_rules
 from karat.analysis.draft.trace_groups import SourceTrace
 from karat.checks.catalog import catalog_for
@@ -39,6 +38,7 @@ from karat.targets.capabilities import reach_of
 from karat.targets.config import Config
 from karat.targets.recordings.exports import ExportedTraces, is_export_folder
 from karat.targets.recordings.replay import RecordedTraces
+from karat.text.tool_effects import known_effects
 
 PEEK = 4096
 TAPES = (".yaml", ".yml")

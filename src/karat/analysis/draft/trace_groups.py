@@ -10,11 +10,11 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from karat.analysis.draft.draft import DraftOptions, Finding
-from karat.analysis.draft.effects import known_effects
 from karat.analysis.draft.origins import folded
 from karat.analysis.draft.trace_statistics import TraceKind, TraceStatistics, kind_of
 from karat.checks.base import excerpt
 from karat.model.trace import BY_ITSELF, Trace
+from karat.text.tool_effects import known_effects
 
 MOST_IDENTITIES = 300
 """Different cases or prompts up to which repeats of each are looked at alone."""

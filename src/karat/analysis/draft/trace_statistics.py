@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from karat.analysis.audit.operators.observations import new_elements
-from karat.analysis.draft.origins import PROMPT, Origins, is_free_text, scalars, shape_of
+from karat.analysis.draft.origins import PROMPT, Origins, scalars, shape_of
 from karat.analysis.lint.phrases import COMMON_WORDS
 from karat.checks.effects.outcome import Name as OutcomeName
 from karat.checks.effects.outcome import Outcome
@@ -20,6 +20,7 @@ from karat.model.suite import Case, Reply
 from karat.model.trace import BY_ITSELF, ToolCall, Trace
 from karat.model.verdict import Status
 from karat.targets.conversation import ScriptedUser
+from karat.text.free_text import is_free_text
 from karat.text.json_answers import json_answer
 from karat.text.numbers.claimed import numbers_in
 from karat.text.prose.asking import find_request_for
