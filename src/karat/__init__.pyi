@@ -1,5 +1,6 @@
 """The public names, and where each is: for type checkers, and for Python when one is first used."""
 
+from karat.analysis.audit.graders.model import GraderAudit as GraderAudit
 from karat.analysis.audit.model import AuditReport as AuditReport
 from karat.analysis.check.model import CheckReport as CheckReport
 from karat.analysis.compare.model import Comparison as Comparison
@@ -13,6 +14,7 @@ from karat.analysis.matrix.model import Matrix as Matrix
 from karat.analysis.stress.session import StressResult as StressResult
 from karat.api import aadd_target as aadd_target
 from karat.api import aaudit as aaudit
+from karat.api import aaudit_grader as aaudit_grader
 from karat.api import acheck_conversations as acheck_conversations
 from karat.api import acheck_tape as acheck_tape
 from karat.api import acompare_runs as acompare_runs
@@ -41,6 +43,7 @@ from karat.api import aseal_tape as aseal_tape
 from karat.api import aset_baseline as aset_baseline
 from karat.api import astress as astress
 from karat.api import audit as audit
+from karat.api import audit_grader as audit_grader
 from karat.api import check_conversations as check_conversations
 from karat.api import check_tape as check_tape
 from karat.api import compare_runs as compare_runs

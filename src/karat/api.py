@@ -52,6 +52,7 @@ from karat.targets.config import read_config as read_config
 from karat.text.wording import names_of, pluralize
 
 if TYPE_CHECKING:
+    from karat.analysis.audit.graders.model import GraderAudit
     from karat.analysis.audit.model import AuditReport
     from karat.analysis.audit.run_audit import Auditor
     from karat.analysis.check.judges import PreparedJudge
@@ -394,6 +395,40 @@ def audit(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0) 
 
 
 aaudit = make_async(audit)
+
+
+def audit_grader(
+    grader: str,
+    traces: AnyJournal | Sequence[AnyJournal],
+    *,
+    seed: int = 0,
+    asks: int = 3,
+    threshold: float | None = None,
+    timeout: float = 60.0,
+    min_caught: Sequence[str | float] = (),
+    verdicts: str | Path | None = None,
+    reviews: str | Path | None = None,
+) -> GraderAudit:
+    """Prove that a grader can say no: give it recorded traces that it accepts, made wrong in one way at a time.
+
+    `grader` is a spec such as `python:judge.py:is_right`; `traces` are journals, recordings or exports. The other
+    arguments are the options of `karat audit --grader`.
+    """
+    from karat.analysis.audit.graders.session import GraderRequestOptions, audit_grader_of
+
+    options = GraderRequestOptions(
+        seed=seed,
+        asks=asks,
+        threshold=threshold,
+        timeout=timeout,
+        min_caught=min_caught,
+        verdicts=None if verdicts is None else Path(verdicts),
+        reviews=None if reviews is None else Path(reviews),
+    )
+    return audit_grader_of(grader, [*map(name_run, as_journals(traces))], options, find_config())
+
+
+aaudit_grader = make_async(audit_grader)
 
 
 def coverage(suite: AnySuite, runs: AnyJournal | Sequence[AnyJournal] = ()) -> Coverage:

@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 
 from karat.cli.options import PATH
+from karat.errors import UsageError
 
 
-@click.command(short_help="Measure how many wrong answers a suite would catch. Runs no agent.")
-@click.argument("journal")
+@click.command(short_help="Measure how many wrong answers a suite, or any grader, would catch. Runs no agent.")
+@click.argument("journals", nargs=-1, required=True, metavar="JOURNAL...")
 @click.option(
     "--min-kill",
     type=click.FloatRange(0, 1),
@@ -21,19 +22,82 @@ from karat.cli.options import PATH
 @click.option("--seed", type=int, default=0, help="Seed for random choices.")
 @click.option("--suite", metavar="SUITE", help="Refuse the journal unless it belongs to this suite, unchanged.")
 @click.option("--results-dir", type=PATH, metavar="D", help="Folder for the reports (default: next to the journal).")
-def command(journal: str, min_kill: float, seed: int, suite: str | None, results_dir: Path | None) -> int:
+@click.option("--grader", metavar="SPEC", help="Audit this grader instead, on recorded traces that it accepts.")
+@click.option(
+    "--min-caught",
+    multiple=True,
+    metavar="[CLAIM=]R",
+    help="Gate: the grader must catch at least this share of wrong traces, at 95% confidence, of every kind of claim"
+    " or of one (calls, answer, numbers, cost, surroundings, rules). Repeatable.",
+)
+@click.option("--threshold", type=float, metavar="S", help="The score from which on the grader accepts (default: 0.5).")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=60.0, help="Seconds for one verdict.")
+@click.option("--asks", type=click.IntRange(1, 100), default=3, help="How often the same input is asked about.")
+@click.option(
+    "--verdicts", type=PATH, metavar="FILE", help="Keep the verdicts of the grader there, and use them again."
+)
+@click.option("--reviews", type=PATH, metavar="FILE", help="Which mutants are right, as reviewed by a person.")
+def command(
+    journals: tuple[str, ...],
+    min_kill: float,
+    seed: int,
+    suite: str | None,
+    results_dir: Path | None,
+    grader: str | None,
+    min_caught: tuple[str, ...],
+    threshold: float | None,
+    timeout: float,
+    asks: int,
+    verdicts: Path | None,
+    reviews: Path | None,
+) -> int:
     """Measure how much a suite catches: make recorded traces wrong, one change at a time, and judge them again.
 
     Wrong traces that still pass are survivors; each is shown with the field that would catch it. Agents that do
     nothing, repeat the prompt or answer another case must not pass. Changes that leave a trace right must still pass.
 
+    With --grader, JOURNAL may be any recording or export, and the same wrong traces are given to a grader of yours:
+
+    \b
+      python:module:function         its parameters say what it gets: trace, messages, answer, ...
+      command:./judge                JSON on its standard input, JSON on its standard output
+      karat:suite.yaml               the checks of a suite
+      deepeval:module:metric         inspect:module:scorer
+      pydantic-evals:module:evaluator   agentevals:module:evaluator
+      pytest:tests/test_it.py::test     a test that takes the fixture `trace` or `messages`
+
+    It returns a bool, a score, or an object with `passed` or `score`. The report says what it accepted although it is
+    wrong, what it refused although it is right, and what sways it. See docs/audit-a-grader.md.
+
     \b
     Examples:
       karat audit karat-results/checkout-20260101T090000Z.jsonl
       karat audit karat-results/checkout-20260101T090000Z.jsonl --min-kill 0.95 --seed 7
+      karat audit --grader python:judge.py:is_right recorded.jsonl
+      karat audit --grader command:./judge recorded.jsonl --min-caught calls=0.9 --verdicts judge.db
     """
     from karat import api
+
+    if grader is not None:
+        from karat.analysis.audit.graders.terminal import show_grader_audit
+
+        audit = api.audit_grader(
+            grader,
+            journals,
+            seed=seed,
+            asks=asks,
+            threshold=threshold,
+            timeout=timeout,
+            min_caught=min_caught,
+            verdicts=verdicts,
+            reviews=reviews,
+        )
+        return show_grader_audit(audit, results_dir or Path(journals[0]).parent)
     from karat.analysis.audit.terminal import show_audit
 
+    if len(journals) > 1 or min_caught or threshold is not None or verdicts or reviews:
+        what = "several journals" if len(journals) > 1 else "this option"
+        raise UsageError(f"{what} can only be given for a grader.", fix="Name one with --grader.", slug="bad-option")
+    journal = journals[0]
     auditor = api.auditor(journal, api.load_file(suite, api.find_project()) if suite else None, seed=seed)
     return show_audit(auditor, (results_dir or Path(journal).parent) / Path(journal).stem, min_kill)

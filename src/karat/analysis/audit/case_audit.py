@@ -74,8 +74,17 @@ class CasePart(NamedTuple):
 
 
 def parts(subject: Subject) -> Iterator[CasePart]:
-    """The pieces of a case: each turn that something is expected of, the last one by what all turns are to come to."""
+    """The pieces of a case: each turn that something is expected of, the last one by what all turns are to come to.
+
+    Where no case says what is expected of a conversation, each turn of it.
+    """
     case, trace = subject.case, subject.trace
+    if trace.turns and not case.all_checks:
+        for number, piece_trace in enumerate(trace.turns, 1):
+            earlier = trace.turns[number - 2] if number > 1 else None
+            turn = Turn(piece_trace.input)
+            yield CasePart(_piece(subject, turn, piece_trace, earlier), number, _replacing(trace, number))
+        return
     if not case.turns:
         yield CasePart(subject, None, lambda piece: piece)
         return
@@ -355,14 +364,19 @@ def _path_in_turn(turn: int | None, spec: CheckSpec) -> str:
     return spec.path if turn is None else f"turn {turn}: {spec.path}"
 
 
-def _find_brittle(part: CasePart, judge: PassingTrace, case: Case) -> Iterator[Brittle]:
+def equivalent_traces(part: CasePart) -> Iterator[tuple[Equivalent, Trace]]:
+    """A piece in other forms that leave it right."""
     subject = part.subject
     # Other letters or signs make another value, or none, of JSON.
     in_json = isinstance(json_answer(subject.answer).value, dict | list)
     for equivalent in EQUIVALENTS:
         trace = equivalent.change(subject)
-        if trace is None or trace == subject.trace or (in_json and trace.final_message != subject.answer):
-            continue
+        if trace is not None and trace != subject.trace and not (in_json and trace.final_message != subject.answer):
+            yield equivalent, trace
+
+
+def _find_brittle(part: CasePart, judge: PassingTrace, case: Case) -> Iterator[Brittle]:
+    for equivalent, trace in equivalent_traces(part):
         for (_, spec), result in zip(case.all_checks, judge.results(part.within(trace)), strict=True):
             if result.status not in ACCEPTED:
                 advice = equivalent.advice.get(spec.name, equivalent.advice[""])

@@ -67,15 +67,15 @@ class Auditor:
                 self._figures["set_aside"] += 1
                 yield subject
                 continue
-            another = next((candidate for candidate in earlier if _differ(candidate, subject)), None)
+            another = next((candidate for candidate in earlier if differ(candidate, subject)), None)
             if another is None and waiting is None:
                 waiting = subject
             else:
                 if waiting is not None:
-                    yield self._audit_and_count(waiting, subject if _differ(subject, waiting) else None)
+                    yield self._audit_and_count(waiting, subject if differ(subject, waiting) else None)
                     waiting = None
                 yield self._audit_and_count(subject, another)
-            if earlier and not _differ(earlier[0], subject):
+            if earlier and not differ(earlier[0], subject):
                 earlier = [subject, *earlier[1:]]
             else:
                 earlier = [subject, *earlier[:1]]
@@ -156,7 +156,7 @@ class Auditor:
             self._apart[name] = UnratedOperator(name, about, count.cases + 1, blind, count.help or unseen.get(name, ""))
 
 
-def _differ(another: Subject, subject: Subject) -> bool:
+def differ(another: Subject, subject: Subject) -> bool:
     """Whether the answer of another case does not answer this one: the same question asked again is excluded."""
     trace = subject.trace
     own = {name: getattr(trace, name) for name in ("input", "spans", "duration_ms", "timings", "steps", "tokens")}

@@ -1,0 +1,1 @@
+"""Can this grader fail? Wrong traces given to a judge that somebody else wrote."""

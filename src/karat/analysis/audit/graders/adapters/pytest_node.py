@@ -1,0 +1,87 @@
+"""`pytest:tests/test_agent.py::test_cancels`: a test that takes a trace by one of its fixtures.
+
+The test is collected once, with its own fixtures and conftest files, and run anew for each trace. The fixtures `trace`,
+`messages`, `tool_calls` and the others that a Python grader may name are the trace's. A test that passes accepts, an
+assertion that fails refuses, and any other exception is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from karat.analysis.audit.graders.adapters.base import Judge
+from karat.analysis.audit.graders.forms import PARTS, GraderInput
+from karat.errors import ConfigError
+
+REFUSING = ("AssertionError", "Failed")
+"""The exceptions by which a test says no: `assert` and `pytest.fail`."""
+
+
+class BrokenTestError(Exception):
+    """The test broke, so it says nothing of the trace."""
+
+
+class _Plugin:
+    """Gives the collected test to whoever asks, and the fixtures of the trace that is graded."""
+
+    def __init__(self, serve: Callable[[Judge], None]) -> None:
+        self._serve = serve
+        self._given: GraderInput | None = None
+        self._reports: list[tuple[str, str, str]] = []
+        self.collected = 0
+
+    def pytest_runtestloop(self, session: Any) -> bool:
+        self.collected = len(session.items)
+        if self.collected == 1:
+            item = session.items[0]
+            self._serve(lambda given: self._run(item, given))
+        return True
+
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
+        if call.excinfo is not None:
+            self._reports.append((call.when, call.excinfo.typename, str(call.excinfo.value)))
+
+    def _run(self, item: Any, given: GraderInput) -> bool:
+        self._given = given
+        self._reports.clear()
+        item.funcargs = {}
+        item._initrequest()  # as plugins do that run a test again
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+        broken = [report for report in self._reports if report[0] != "call" or report[1] not in REFUSING]
+        if broken:
+            when, kind, text = broken[0]
+            raise BrokenTestError(f"{kind} in {when} of the test: {text}")
+        return not self._reports
+
+
+def _with_fixtures(plugin: _Plugin) -> _Plugin:
+    import pytest
+
+    def fixture_of(name: str) -> Any:
+        @pytest.fixture(name=name)
+        def part() -> object:
+            given = plugin._given
+            assert given is not None
+            return given.part(name)
+
+        return part
+
+    for name in PARTS:
+        setattr(plugin, f"part_{name}", fixture_of(name))
+    return plugin
+
+
+def serve(name: str, root: Path, serve: Callable[[Judge], None]) -> None:
+    """Collect the test, and let its runs be asked for until there is no more to ask."""
+    import pytest
+
+    plugin = _with_fixtures(_Plugin(serve))
+    code = pytest.main([name, f"--rootdir={root}", "-q", "-p", "no:cacheprovider"], plugins=[plugin])
+    if plugin.collected != 1:
+        what = (
+            f"names {plugin.collected} tests" if plugin.collected else f"names no test (pytest ended with {int(code)})"
+        )
+        fix = "Name one test, as in pytest:tests/test_agent.py::test_cancels."
+        raise ConfigError(f"'pytest:{name}' {what}.", fix=fix, slug="bad-grader")

@@ -1,0 +1,59 @@
+"""Recorded traces for the audit of a grader: journals, recordings, exports, results of other tools."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from itertools import chain, groupby
+from pathlib import Path
+
+from karat.analysis.audit.graders.mutants import bare_subject
+from karat.analysis.audit.operators.base import Subject
+from karat.engine.rescoring import begins_a_journal, find_journals
+from karat.errors import UsageError
+from karat.journal.reader import Journal
+from karat.model.suite import judged_part
+from karat.model.verdict import CaseStatus
+from karat.plugins.project import Project
+from karat.targets.recordings.exports import ExportedTraces, is_export_folder
+from karat.targets.recordings.replay import RecordedTraces
+
+
+def read_subjects(paths: Sequence[str], project: Project, seed: int) -> Iterator[Subject]:
+    """The traces of all sources. Those of a journal know their cases, which sharpens what is made of them.
+
+    Raises UsageError at once where nothing is named or a file is not there.
+    """
+    if not paths:
+        fix = "Name journals, recordings or exports after the grader."
+        raise UsageError("there is no trace to audit the grader on.", fix=fix, slug="no-traces")
+    for path in paths:
+        if not os.path.exists(path):
+            raise UsageError("there is no such file or folder.", where=path, fix="Check the path.", slug="no-traces")
+    return chain.from_iterable(_read(path, project, seed) for path in paths)
+
+
+def _read(path: str, project: Project, seed: int) -> Iterator[Subject]:
+    if os.path.isdir(path) and is_export_folder(Path(path)):
+        yield from _bare(ExportedTraces(path), seed)
+    elif os.path.isdir(path) or begins_a_journal(Path(path)):
+        for journal in find_journals(path, project):
+            yield from _of_journal(journal, seed)
+    else:
+        yield from _bare(RecordedTraces(path), seed)
+
+
+def _bare(traces: ExportedTraces | RecordedTraces, seed: int) -> Iterator[Subject]:
+    for number, trace in enumerate(traces, 1):
+        yield bare_subject(trace, number, seed)
+
+
+def _of_journal(journal: Journal, seed: int) -> Iterator[Subject]:
+    """Of each case the first repeat that passed, else the first."""
+    for _, group in groupby(journal.records(), key=lambda record: record.index):
+        first = None
+        for record in group:
+            if first is None or (first.status is not CaseStatus.PASS and record.status is CaseStatus.PASS):
+                first = record
+        if first is not None and not first.case.skip:
+            yield Subject(judged_part(first.case), first.trace, seed)
