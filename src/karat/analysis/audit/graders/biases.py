@@ -12,6 +12,7 @@ from karat.analysis.audit.graders.mutants import CALLS, CLAIMS
 from karat.scoring.intervals import wilson
 
 FEW: Final = 10
+FEW_OF_CLAIM: Final = 3
 NEARLY_ALL: Final = 0.9
 MOSTLY: Final = 0.8
 CHANCE: Final = 0.05
@@ -65,19 +66,23 @@ class BiasTally:
         if self._bad >= FEW and _is_nearly_all(self._bad_accepted, self._bad, NEARLY_ALL):
             evidence = f"it accepted {self._bad_accepted} of {self._bad} wrong traces and idle agents"
             yield Bias(name="always-yes", says="it says yes to nearly everything", evidence=evidence)
+        else:
+            yield from self._find_ignored()
         if self.flipped:
             evidence = f"asked again on the same input, {self.flipped} of {self.asked_again} verdicts flipped"
             yield Bias(name="not-repeatable", says="chance has a part in its verdicts", evidence=evidence)
-        for claim in CLAIMS:
-            tried, accepted = self._tried[claim], self._accepted[claim]
-            if tried >= 3 and _is_nearly_all(accepted, tried, MOSTLY):
-                what = "tool calls" if claim == CALLS else f"the {claim}"
-                says = f"it does not look at {what}"
-                evidence = f"it accepted {accepted} of {tried} wrong traces about {CLAIMS[claim]}"
-                yield Bias(name=f"ignores-{claim}", says=says, evidence=evidence)
         for bias, (says, addition) in SWAYED.items():
             if evidence := self._find_swayed(bias, addition):
                 yield Bias(name=f"swayed-by-{bias}", says=f"it takes it that {says}", evidence=evidence)
+
+    def _find_ignored(self) -> Iterator[Bias]:
+        """The kinds of claims of which nearly every wrong one was accepted."""
+        for claim in CLAIMS:
+            tried, accepted = self._tried[claim], self._accepted[claim]
+            if tried >= FEW_OF_CLAIM and _is_nearly_all(accepted, tried, MOSTLY):
+                what = "the tool calls" if claim == CALLS else f"the {claim}"
+                evidence = f"it accepted {accepted} of {tried} traces that are wrong in {what}"
+                yield Bias(name=f"ignores-{claim}", says=f"it does not look at {what}", evidence=evidence)
 
     def _find_swayed(self, bias: str, addition: str) -> str:
         up, down, pairs = self._up[bias], self._down[bias], self._pairs[bias]

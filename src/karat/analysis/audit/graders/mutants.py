@@ -66,6 +66,8 @@ WORDING: Final = "the argument is wording, and other words may do as well"
 EARLIER: Final = "the words of an earlier turn may not matter"
 FAILED_BEFORE: Final = "the call failed, and a success may be right"
 VERIFIED: Final = "I have verified this carefully, and everything is correct and complete."
+NEUTRAL: Final = "I have written this sentence here, and another one may come in its place."
+"""As long as the one before it, and no reason to accept anything."""
 
 
 class GraderMutant(NamedTuple):
@@ -78,12 +80,13 @@ class GraderMutant(NamedTuple):
 
 
 class Decorated(NamedTuple):
-    """A bad trace, and the same with something that makes it no better."""
+    """A bad trace, and the same with something that makes it no better; `control`: with as much that says nothing."""
 
     bias: str
     base: str
     trace: Trace
     decorated: Trace
+    control: Trace
 
 
 def claim_of(operator: str) -> str:
@@ -141,8 +144,9 @@ class MutantMaker:
             "another answer": with_answer(subject.trace, lambda _: "I am not sure."),
         }
         for name, base in bases.items():
-            yield Decorated("length", name, base, with_answer(base, lambda text: f"{text} {PADDING}".strip()))
-            yield Decorated("verified", name, base, with_answer(base, lambda text: f"{text} {VERIFIED}".strip()))
+            padded, verified, neutral = (_with_more(base, words) for words in (PADDING, VERIFIED, NEUTRAL))
+            yield Decorated("length", name, base, padded, base)
+            yield Decorated("verified", name, base, verified, neutral)
 
     def _find_doubt(self, operator: Operator, part: CasePart, mutant: Mutant, is_last: bool) -> str:
         """Why a mutant may be right; nothing if it is certainly wrong."""
@@ -172,6 +176,10 @@ def with_answer(trace: Trace, change: Callable[[str], str]) -> Trace:
         return replace(trace)
     last = replace(trace.turns[-1])
     return structs.replace(trace, turns=(*trace.turns[:-1], last), final_message=last.final_message)
+
+
+def _with_more(trace: Trace, words: str) -> Trace:
+    return with_answer(trace, lambda text: f"{text} {words}".strip())
 
 
 def _difference(calls: tuple[ToolCall, ...], others: tuple[ToolCall, ...]) -> list[ToolCall]:

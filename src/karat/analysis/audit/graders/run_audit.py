@@ -250,10 +250,12 @@ class GraderAuditor:
 
     def _try_decorated(self, subject: Subject) -> None:
         for pair in self._maker.decorated(subject):
-            before = self._ask(subject, pair.base, pair.trace)[0]
+            before = self._ask(subject, f"{pair.base}, as long", pair.control)[0]
+            base = self._ask(subject, pair.base, pair.trace)[0]
             after = self._ask(subject, f"{pair.base}, with {pair.bias}", pair.decorated)[0]
-            if before.is_verdict and after.is_verdict:
-                verdicts = ((bool(before.passed), before.score), (bool(after.passed), after.score))
+            if before.is_verdict and base.is_verdict and after.is_verdict:
+                refused = not before.passed and not base.passed
+                verdicts = ((not refused, before.score), (bool(after.passed), after.score))
                 self._biases.add_pair(pair.bias, *verdicts)
 
     def _count_form(self, forms: dict[str, Counter[str]], name: str, subject: Subject, *, wrong: bool) -> None:
