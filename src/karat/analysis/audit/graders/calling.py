@@ -33,7 +33,7 @@ from karat.engine.rescoring import load_in
 from karat.errors import ConfigError, UsageError
 from karat.model.suite import Case, judged_part
 from karat.model.trace import Trace
-from karat.model.verdict import CaseStatus
+from karat.model.verdict import ACCEPTED, CaseStatus
 from karat.plugins.project import Project
 from karat.system.process_tree import kill
 
@@ -260,7 +260,9 @@ class SuiteGrader:
         seconds = perf_counter() - began
         if status is CaseStatus.ERROR:
             return Grade(error="a check broke", kind="raised", seconds=seconds)
-        return Grade(self._judge.green(status, results), seconds=seconds)
+        is_green = self._judge.green(status, results)
+        reason = "" if is_green else next((str(r) for r in results if r.status not in ACCEPTED), "")
+        return Grade(is_green, printed=reason[:TEXT_CAP], seconds=seconds)
 
     def close(self) -> None:
         return

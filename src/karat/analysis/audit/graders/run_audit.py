@@ -111,7 +111,8 @@ class GraderAuditor:
         subject = subject if case is None else Subject(case, subject.trace, subject.seed)
         grade = self._ask(subject, "the recorded trace", subject.trace)[0]
         if not grade.passed:
-            self._set_aside(subject, grade.error or "the grader does not accept it")
+            printed = f": {grade.printed.strip()}" if grade.printed.strip() else ""
+            self._set_aside(subject, grade.error or f"the grader does not accept it{printed}")
             return
         self._counts["audited"] += 1
         self._gives_scores = self._gives_scores or grade.score is not None
@@ -256,7 +257,7 @@ class GraderAuditor:
             if before.is_verdict and base.is_verdict and after.is_verdict:
                 refused = not before.passed and not base.passed
                 verdicts = ((not refused, before.score), (bool(after.passed), after.score))
-                self._biases.add_pair(pair.bias, *verdicts)
+                self._biases.add_pair(pair.bias, *verdicts, self._score)
 
     def _count_form(self, forms: dict[str, Counter[str]], name: str, subject: Subject, *, wrong: bool) -> None:
         counts = forms.setdefault(name, Counter())

@@ -29,12 +29,13 @@ ROWS: Final = 30
 FEW_ROWS: Final = 8
 CELL: Final = 100
 WIDEST: Final = 40
+STEM: Final = 60
 
 
 def show_grader_audit(audit: GraderAudit, folder: Path) -> int:
     """Write the reports, print what the audit shows, and give the exit code."""
     folder.mkdir(parents=True, exist_ok=True)
-    stem = f"{safe_stem(audit.grader)}.grader-audit"
+    stem = f"{safe_stem(audit.grader)[:STEM]}.grader-audit"
     writers = {"json": grader_json, "md": grader_markdown, "html": grader_html}
     with ExitStack() as stack:
         files = [stack.enter_context(open_atomic(folder / f"{stem}.{end}")) for end in writers]

@@ -5,6 +5,7 @@ What is expected is what the metadata of the conversation says, and the recorded
 
 from __future__ import annotations
 
+import copy
 import os
 from typing import Any
 
@@ -18,8 +19,8 @@ def build(name: str, loader: Loader) -> Judge:
     from deepeval.metrics import BaseMetric  # type: ignore[import-not-found,unused-ignore]
     from deepeval.test_case import LLMTestCase, ToolCall  # type: ignore[import-not-found,unused-ignore]
 
-    metric = loader.load_or_find(name, "deepeval.metrics")
-    metric = metric if isinstance(metric, BaseMetric) else metric()
+    named = loader.load_or_find(name, "deepeval.metrics")
+    original = named if isinstance(named, BaseMetric) else named()
 
     def tools(trace: Trace) -> list[Any]:
         return [
@@ -42,6 +43,7 @@ def build(name: str, loader: Loader) -> Judge:
             context=given.expect("context"),
             retrieval_context=given.expect("retrieval_context"),
         )
+        metric = copy.copy(original)  # one that raised once calls every further answer wrong
         metric.measure(case, _show_indicator=False)
         return {"passed": bool(metric.is_successful()), "score": metric.score, "cost_usd": metric.evaluation_cost}
 

@@ -28,7 +28,7 @@ class _Plugin:
 
     def __init__(self, serve: Callable[[Judge], None]) -> None:
         self._serve = serve
-        self._given: GraderInput | None = None
+        self.given: GraderInput | None = None
         self._reports: list[tuple[str, str, str]] = []
         self.collected = 0
 
@@ -44,7 +44,7 @@ class _Plugin:
             self._reports.append((call.when, call.excinfo.typename, str(call.excinfo.value)))
 
     def _run(self, item: Any, given: GraderInput) -> bool:
-        self._given = given
+        self.given = given
         self._reports.clear()
         item.funcargs = {}
         item._initrequest()  # as plugins do that run a test again
@@ -56,28 +56,26 @@ class _Plugin:
         return not self._reports
 
 
-def _with_fixtures(plugin: _Plugin) -> _Plugin:
+def _make_plugin(serve: Callable[[Judge], None]) -> _Plugin:
+    """The plugin, with a fixture for each part of a trace. They belong to its class, where pytest looks for them."""
     import pytest
 
     def fixture_of(name: str) -> Any:
         @pytest.fixture(name=name)
-        def part() -> object:
-            given = plugin._given
-            assert given is not None
-            return given.part(name)
+        def part(self: _Plugin) -> object:
+            assert self.given is not None
+            return self.given.part(name)
 
         return part
 
-    for name in PARTS:
-        setattr(plugin, f"part_{name}", fixture_of(name))
-    return plugin
+    return type("TracePlugin", (_Plugin,), {f"part_{name}": fixture_of(name) for name in PARTS})(serve)
 
 
 def serve(name: str, root: Path, serve: Callable[[Judge], None]) -> None:
     """Collect the test, and let its runs be asked for until there is no more to ask."""
     import pytest
 
-    plugin = _with_fixtures(_Plugin(serve))
+    plugin = _make_plugin(serve)
     code = pytest.main([name, f"--rootdir={root}", "-q", "-p", "no:cacheprovider"], plugins=[plugin])
     if plugin.collected != 1:
         what = (
