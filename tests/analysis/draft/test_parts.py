@@ -8,11 +8,11 @@ import pytest
 
 from karat.analysis.audit.operators.measures import round_up
 from karat.analysis.draft.cases import name_prompts
-from karat.text.tool_effects import known_effects, likely_effects
 from karat.analysis.draft.masking import PATTERNS, Masker, is_iban, passes_luhn
 from karat.analysis.draft.origins import Origins, is_stable, shape_of
 from karat.analysis.draft.trace_statistics import Replies
 from karat.model.trace import Trace
+from karat.text.tool_effects import known_effects, likely_effects
 
 ROOT = Path(__file__).parents[3]
 

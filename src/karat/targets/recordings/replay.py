@@ -366,4 +366,8 @@ def _build_trace(form: Trace | Short, case_id: str, input: str = "") -> Trace:
     if form.turns:
         return merge_turns([_build_trace(turn, case_id) for turn in form.turns])
     case = Case(id=case_id, prompt=form.input or input, checks=())
-    return to_trace(form, case, has_page=True)
+    try:
+        return to_trace(form, case, has_page=True)
+    except TargetError as error:  # the recording says that the turn broke
+        partial = error.partial or Trace(case_id=case_id)
+        return structs.replace(partial, error=TraceError(error.kind, error.message))

@@ -18,11 +18,9 @@ from karat.model.trace import Trace
 
 DIGEST: Final = 16
 TABLE: Final = "CREATE TABLE IF NOT EXISTS karat_verdicts (question BLOB PRIMARY KEY, grade BLOB) WITHOUT ROWID"
-MOST_HANGS: Final = 3
-"""After so many questions about one trace to which there was no answer in time, the others about it are not asked."""
-HUNG_BEFORE: Final = Grade(
-    error=f"not asked: {MOST_HANGS} questions about this trace got no answer in time", kind="hung"
-)
+MOST_LOST: Final = 3
+"""After so many questions about one trace that cost the grader its process, the others about it are not asked."""
+LOST: Final = ("hung", "ended")
 
 
 class VerdictStore:
@@ -71,7 +69,8 @@ class Asker:
         self._grades: dict[bytes, Grade] = {}
         self._reference: Trace | None = None
         self._reference_data = b""
-        self._hangs = 0
+        self._lost = 0
+        self._last_loss: Grade | None = None
         self.calls = self.kept = 0
         self.seconds = 0.0
         self.cost_usd: float | None = None
@@ -80,7 +79,7 @@ class Asker:
         """Ask about traces that are made of this one from now on."""
         self._grades.clear()
         self._reference, self._reference_data = reference, encode_trace(reference)
-        self._hangs = 0
+        self._lost = 0
 
     def ask(self, trace: Trace, again: int = 0) -> tuple[Grade, bytes]:
         """The verdict and the digest of a trace; `again` numbers further questions about the same one."""
@@ -104,12 +103,14 @@ class Asker:
         return grade, content
 
     def _call(self, request: GradeRequest) -> Grade:
-        if self._hangs >= MOST_HANGS:
-            return HUNG_BEFORE
+        if self._lost >= MOST_LOST and self._last_loss is not None:
+            error = f"not asked: {MOST_LOST} questions about this trace came out so: {self._last_loss.error}"
+            return Grade(error=error, kind=self._last_loss.kind)
         grade = self._grader.grade(request)
         self.calls += 1
         self.seconds += grade.seconds
-        self._hangs += grade.kind == "hung"
+        if grade.kind in LOST:
+            self._lost, self._last_loss = self._lost + 1, grade
         if grade.cost_usd is not None:
             self.cost_usd = (self.cost_usd or 0.0) + grade.cost_usd
         return grade

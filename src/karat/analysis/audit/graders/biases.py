@@ -41,9 +41,9 @@ class BiasTally:
     def add_pair(
         self, bias: str, before: tuple[bool, float | None], after: tuple[bool, float | None], usual: float | None
     ) -> None:
-        """The verdicts and scores of a bad trace, and of the same with something added; `usual`: the score of a right one.
+        """The verdicts and scores of a bad trace, and of the same with something added.
 
-        A score has moved if it did so by a tenth of what a right trace gets.
+        `usual` is the score of a right one. A score has moved if it did so by a tenth of what a right trace gets.
         """
         self._pairs[bias] += 1
         self._up[bias] += after[0] and not before[0]
@@ -97,7 +97,7 @@ class BiasTally:
         if up and (_sign_test(up, down) < CHANCE / (1 + bool(self.flipped)) or (not self.flipped and up > down)):
             return f"{addition} turned {up} of {pairs} bad answers from refused to accepted, {down} the other way"
         raised, lowered = self._score_up[bias], self._score_down[bias]
-        if raised > lowered and _sign_test(raised, lowered) < CHANCE / (1 + bool(self.flipped)):
+        if 2 * raised >= pairs and _sign_test(raised, lowered) < CHANCE / (1 + bool(self.flipped)):
             return f"{addition} raised the score of {raised} of {pairs} bad answers, and lowered that of {lowered}"
         return ""
 

@@ -167,18 +167,21 @@ class GraderAuditor:
         """The verdict on a trace, and its id; one that is no verdict is noted."""
         grade, digest = self._asker.ask(trace, again)
         if not grade.is_verdict:
-            self._counts["faults"] += 1
-            if len(self._faults) < EXAMPLES:
-                text = self._redactor.text
-                fault = GraderFault(
-                    trace_id=subject.case.id,
-                    asked=asked,
-                    kind=grade.kind or "bad-verdict",
-                    error=text(grade.error),
-                    printed=text(grade.printed),
-                )
-                self._faults.append(fault)
+            self._note_fault(subject, asked, grade)
         return grade, digest.hex()[:12]
+
+    def _note_fault(self, subject: Subject, asked: str, grade: Grade) -> None:
+        self._counts["faults"] += 1
+        text = self._redactor.text
+        fault = GraderFault(
+            trace_id=subject.case.id,
+            asked=text(asked),
+            kind=grade.kind or "bad-verdict",
+            error=text(grade.error),
+            printed=text(grade.printed),
+        )
+        if len(self._faults) < EXAMPLES and fault not in self._faults:
+            self._faults.append(fault)
 
     def _ask_again(self, subject: Subject, asked: str, trace: Trace) -> None:
         grades = [self._ask(subject, asked, trace, again)[0] for again in range(self._options.asks)]

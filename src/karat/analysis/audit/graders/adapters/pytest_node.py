@@ -68,7 +68,9 @@ def _make_plugin(serve: Callable[[Judge], None]) -> _Plugin:
 
         return part
 
-    return type("TracePlugin", (_Plugin,), {f"part_{name}": fixture_of(name) for name in PARTS})(serve)
+    fixtures = {f"part_{name}": fixture_of(name) for name in PARTS}
+    plugin: _Plugin = type("TracePlugin", (_Plugin,), fixtures)(serve)
+    return plugin
 
 
 def serve(name: str, root: Path, serve: Callable[[Judge], None]) -> None:

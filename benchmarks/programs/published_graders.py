@@ -1,0 +1,105 @@
+"""Graders of others as functions that `karat audit --grader` takes.
+
+They are loaded in the Python that has their packages, next to Karat, and import nothing of this folder but what plays
+tau-bench's tools.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import karat
+
+ROOT = Path(__file__).parents[2]
+TAU_CLONE = "KARAT_TAU_BENCH"
+DOJO_VERSION = "KARAT_AGENTDOJO"
+
+
+@lru_cache
+def _dojo_suite(name: str, version: str) -> tuple[Any, Any]:
+    from agentdojo.task_suite.load_suites import get_suite  # type: ignore[import-not-found]  # in another environment
+
+    suite = get_suite(version, name)
+    return suite, suite.load_and_inject_default_environment({})
+
+
+def agentdojo_utility(trace: karat.Trace) -> bool:
+    """AgentDojo's own function for the task: the calls are made again in its environment."""
+    from agentdojo.functions_runtime import FunctionCall, FunctionsRuntime  # type: ignore[import-not-found]
+
+    suite, original = _dojo_suite(trace.metadata["suite"], os.environ.get(DOJO_VERSION, "v1.2.2"))
+    task = suite.get_user_task_by_id(trace.metadata["task"])
+    environment = task.init_environment(original.model_copy(deep=True))
+    before = environment.model_copy(deep=True)
+    runtime = FunctionsRuntime(suite.tools)
+    calls = []
+    for call in trace.tool_calls:
+        arguments = call.arguments if isinstance(call.arguments, dict) else {}
+        calls.append(FunctionCall(function=call.name, args=arguments))
+        runtime.run_function(environment, call.name, arguments)
+    state = (trace.final_message, before, environment)
+    utility = task.utility_from_traces(*state, calls)
+    return bool(task.utility(*state) if utility is None else utility)
+
+
+@lru_cache
+def _tau_database(domain: str) -> Any:
+    from benchmarks.published.database import Database
+
+    return Database(Path(os.environ[TAU_CLONE]), domain)
+
+
+def tau_bench_reward(trace: karat.Trace) -> bool:
+    """tau-bench's reward: the database is as after the actions of the task, and the agent said the outputs."""
+    if str(ROOT) not in sys.path:
+        sys.path.append(str(ROOT))
+    from benchmarks.published.conversations import Call
+
+    database = _tau_database(trace.metadata["domain"])
+    made = [Call(call.name, _named(call.arguments)) for turn in trace.turns or (trace,) for call in turn.tool_calls]
+    gold = [Call(action["name"], action["arguments"]) for action in trace.metadata["actions"]]
+    answers = [turn.final_message.lower().replace(",", "") for turn in trace.turns or (trace,)]
+    said = all(any(str(output).lower() in answer for answer in answers) for output in trace.metadata["outputs"])
+    return said and database.play(made).state == database.play(gold).state
+
+
+def _named(arguments: object) -> dict[str, Any]:
+    return arguments if isinstance(arguments, dict) else {}
+
+
+def deepeval_tools() -> Any:
+    """The calls are the recorded ones."""
+    from deepeval.metrics import ToolCorrectnessMetric  # type: ignore[import-not-found]
+    from deepeval.models import DeepEvalBaseLLM  # type: ignore[import-not-found]
+
+    class NoModel(DeepEvalBaseLLM):  # type: ignore[misc]  # the metric wants one, and asks it nothing
+        def load_model(self) -> None: ...
+
+        def generate(self, *given: Any) -> str:
+            raise AssertionError("no model is asked")
+
+        async def a_generate(self, *given: Any) -> str:
+            raise AssertionError("no model is asked")
+
+        def get_model_name(self) -> str:
+            return "none"
+
+    return ToolCorrectnessMetric(threshold=1, model=NoModel(), async_mode=False)
+
+
+def pydantic_trajectory() -> Any:
+    """The recorded tools in their order."""
+    from pydantic_evals.evaluators import HasMatchingSpan  # type: ignore[import-not-found]
+
+    return HasMatchingSpan(query={"name_equals": "running tool"})
+
+
+def agentevals_superset(**given: Any) -> Any:
+    """The recorded calls are among those that were made."""
+    from agentevals.trajectory.match import create_trajectory_match_evaluator  # type: ignore[import-not-found]
+
+    return create_trajectory_match_evaluator(trajectory_match_mode="superset")(**given)
