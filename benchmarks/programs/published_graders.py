@@ -7,6 +7,7 @@ tau-bench's tools.
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 from functools import lru_cache
 from pathlib import Path
@@ -19,22 +20,24 @@ TAU_CLONE = "KARAT_TAU_BENCH"
 DOJO_VERSION = "KARAT_AGENTDOJO"
 
 
-@lru_cache
-def _dojo_suite(name: str, version: str) -> tuple[Any, Any]:
+@lru_cache(maxsize=4)
+def _dojo_task(suite_name: str, task_name: str, version: str) -> tuple[Any, Any, Any, bytes]:
+    """The suite, the task, its environment before anything was done, and the same to start from."""
     from agentdojo.task_suite.load_suites import get_suite  # type: ignore[import-not-found]  # in another environment
 
-    suite = get_suite(version, name)
-    return suite, suite.load_and_inject_default_environment({})
+    suite = get_suite(version, suite_name)
+    task = suite.get_user_task_by_id(task_name)
+    environment = task.init_environment(suite.load_and_inject_default_environment({}))
+    return suite, task, environment, pickle.dumps(environment)
 
 
 def agentdojo_utility(trace: karat.Trace) -> bool:
     """AgentDojo's own function for the task: the calls are made again in its environment."""
     from agentdojo.functions_runtime import FunctionCall, FunctionsRuntime  # type: ignore[import-not-found]
 
-    suite, original = _dojo_suite(trace.metadata["suite"], os.environ.get(DOJO_VERSION, "v1.2.2"))
-    task = suite.get_user_task_by_id(trace.metadata["task"])
-    environment = task.init_environment(original.model_copy(deep=True))
-    before = environment.model_copy(deep=True)
+    version = os.environ.get(DOJO_VERSION, "v1.2.2")
+    suite, task, before, stored = _dojo_task(trace.metadata["suite"], trace.metadata["task"], version)
+    environment = pickle.loads(stored)
     runtime = FunctionsRuntime(suite.tools)
     calls = []
     for call in trace.tool_calls:

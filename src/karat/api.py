@@ -408,11 +408,12 @@ def audit_grader(
     min_caught: Sequence[str | float] = (),
     verdicts: str | Path | None = None,
     reviews: str | Path | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> GraderAudit:
     """Prove that a grader can say no: give it recorded traces that it accepts, made wrong in one way at a time.
 
     `grader` is a spec such as `python:judge.py:is_right`; `traces` are journals, recordings or exports. The other
-    arguments are the options of `karat audit --grader`.
+    arguments are the options of `karat audit --grader`; `on_progress` gets the traces and calls so far.
     """
     from karat.analysis.audit.graders.session import GraderRequestOptions, audit_grader_of
 
@@ -425,7 +426,7 @@ def audit_grader(
         verdicts=None if verdicts is None else Path(verdicts),
         reviews=None if reviews is None else Path(reviews),
     )
-    return audit_grader_of(grader, [*map(name_run, as_journals(traces))], options, find_config())
+    return audit_grader_of(grader, [*map(name_run, as_journals(traces))], options, find_config(), on_progress)
 
 
 aaudit_grader = make_async(audit_grader)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -79,19 +80,25 @@ def command(
     from karat import api
 
     if grader is not None:
-        from karat.analysis.audit.graders.terminal import show_grader_audit
+        from karat.analysis.audit.graders.terminal import AuditProgress, show_grader_audit
 
-        audit = api.audit_grader(
-            grader,
-            journals,
-            seed=seed,
-            asks=asks,
-            threshold=threshold,
-            timeout=timeout,
-            min_caught=min_caught,
-            verdicts=verdicts,
-            reviews=reviews,
-        )
+        progress = AuditProgress(sys.stderr) if sys.stderr.isatty() else None
+        try:
+            audit = api.audit_grader(
+                grader,
+                journals,
+                seed=seed,
+                asks=asks,
+                threshold=threshold,
+                timeout=timeout,
+                min_caught=min_caught,
+                verdicts=verdicts,
+                reviews=reviews,
+                on_progress=progress,
+            )
+        finally:
+            if progress is not None:
+                progress.end()
         return show_grader_audit(audit, results_dir or Path(journals[0]).parent)
     from karat.analysis.audit.terminal import show_audit
 

@@ -99,7 +99,13 @@ def everywhere(trace: Trace, change: Change) -> Trace:
     """The trace with every turn of it changed, or all of it where there is but one."""
     if not trace.turns:
         return change(trace)
-    return structs.replace(merge_turns([change(turn) for turn in trace.turns]), database=change(trace).database)
+    return _with_turns(trace, [change(turn) for turn in trace.turns], change(trace).database)
+
+
+def _with_turns(trace: Trace, turns: Sequence[Trace], database: dict[str, object]) -> Trace:
+    """The conversation with other turns; what is known of all of it stays known."""
+    merged = merge_turns(turns)
+    return structs.replace(merged, database=database, metadata={**trace.metadata, **merged.metadata})
 
 
 def _piece(subject: Subject, turn: Turn, trace: Trace, earlier: Trace | None) -> Subject:
@@ -113,7 +119,7 @@ def _replacing(trace: Trace, number: int) -> Change:
 
     def replace_turn(turn: Trace) -> Trace:
         turns = [*trace.turns[: number - 1], turn, *trace.turns[number:]]
-        return structs.replace(merge_turns(turns), database={**trace.database, **turns[-1].database})
+        return _with_turns(trace, turns, {**trace.database, **turns[-1].database})
 
     return replace_turn
 

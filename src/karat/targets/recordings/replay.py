@@ -32,7 +32,7 @@ from karat.targets.recordings.exports import ExportedTraces, ExportRecording, is
 from karat.targets.recordings.otlp import OtlpRecording, index_lines, is_otlp
 from karat.targets.recordings.result_files import RecordedAnswers, RecordedCase, read_results, restore_names
 from karat.targets.short_form import Short, read, to_trace
-from karat.text.clean import loads
+from karat.text.clean import loads, table
 from karat.text.key_names import suggest_keys
 from karat.text.wording import did_you_mean, pluralize
 
@@ -364,7 +364,8 @@ def _build_trace(form: Trace | Short, case_id: str, input: str = "") -> Trace:
     if isinstance(form, Trace):
         return form
     if form.turns:
-        return merge_turns([_build_trace(turn, case_id) for turn in form.turns])
+        whole = merge_turns([_build_trace(turn, case_id) for turn in form.turns])
+        return structs.replace(whole, metadata={**whole.metadata, **table(form.metadata)}) if form.metadata else whole
     case = Case(id=case_id, prompt=form.input or input, checks=())
     try:
         return to_trace(form, case, has_page=True)

@@ -67,6 +67,18 @@ class FormFigures(Struct, frozen=True):
     example: str = ""
 
 
+class TraceFigures(Struct, frozen=True):
+    """One recorded trace: how many certainly wrong ones were made of it, and accepted, by operator."""
+
+    trace_id: str
+    tried: int
+    accepted: dict[str, int]
+
+    @property
+    def accepted_count(self) -> int:
+        return sum(self.accepted.values())
+
+
 class Bias(Struct, frozen=True, kw_only=True):
     """What sways the grader although it should not, with the figures that show it."""
 
@@ -116,6 +128,8 @@ class GraderAudit(Struct, frozen=True, kw_only=True):
     faults: int = 0
     has_gate: bool = False
     unknown_reviews: int = 0
+    traces: tuple[TraceFigures, ...] = ()
+    """In the order of the sources; of very many the first ones."""
     accepted: tuple[AcceptedMutant, ...] = ()
     """The shortest of each operator."""
     fault_examples: tuple[GraderFault, ...] = ()

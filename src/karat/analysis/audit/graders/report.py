@@ -7,7 +7,14 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from karat.analysis.audit.graders.model import ClaimFigures, FormFigures, GraderAudit, OperatorFigures, cut
+from karat.analysis.audit.graders.model import (
+    ClaimFigures,
+    FormFigures,
+    GraderAudit,
+    OperatorFigures,
+    TraceFigures,
+    cut,
+)
 from karat.analysis.audit.report import rate_cells
 from karat.reports.escaping import encode, markdown_cell
 from karat.reports.html.pages import assets, report_policy, template
@@ -70,6 +77,11 @@ def grader_sections(audit: GraderAudit) -> list[GraderSection]:
             [(e.trace_id, e.operator, e.change, e.seen) for e in audit.accepted if not e.doubt],
             "the shortest of each operator first; the JSON report has the whole traces",
             is_bad=True,
+        ),
+        GraderSection(
+            "Traces of which most was accepted",
+            ("trace", "accepted", "by operator"),
+            [_trace_row(entry) for entry in _weakest(audit)],
         ),
         GraderSection(
             "Accepted, and may be right", ("trace", "operator", "change", "why it may be right", "review as"),
@@ -195,6 +207,17 @@ def _operator_row(operator: OperatorFigures, audit: GraderAudit) -> tuple[str, .
     if not operator.caught.tried:
         killed, rate, interval = NOTHING, NOTHING, NOTHING
     return operator.name, killed, rate, interval, uncertain, str(operator.reviewed), *unmoved, operator.about
+
+
+def _weakest(audit: GraderAudit) -> list[TraceFigures]:
+    """The traces of which a greater share was accepted first."""
+    accepted = [entry for entry in audit.traces if entry.accepted]
+    return sorted(accepted, key=lambda entry: (-entry.accepted_count / entry.tried, entry.trace_id))
+
+
+def _trace_row(entry: TraceFigures) -> tuple[str, ...]:
+    names = ", ".join(f"{name} {count}" for name, count in entry.accepted.items())
+    return entry.trace_id, f"{entry.accepted_count} of {entry.tried}", names
 
 
 def _unmoved_title(audit: GraderAudit) -> tuple[str, ...]:

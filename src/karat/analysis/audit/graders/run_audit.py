@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from heapq import heappush, heappushpop
 from itertools import zip_longest
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from msgspec import Struct
 
@@ -23,6 +23,7 @@ from karat.analysis.audit.graders.model import (
     GraderAudit,
     GraderFault,
     OperatorFigures,
+    TraceFigures,
     UnauditedTrace,
 )
 from karat.analysis.audit.graders.mutants import CLAIMS, GraderMutant, MutantMaker, claim_of
@@ -36,6 +37,7 @@ from karat.scoring.intervals import Estimate, pass_rate
 
 EXAMPLES: Final = 20
 """Accepted traces of one operator, errors and traces that were not audited, of which the report says more."""
+MOST_TRACES: Final = 1000
 ABOUT: Final = {operator.name: operator.about for operator in EVERY_OPERATOR} | {
     "calls-gone": "no tool was called at all, and the answer is the same"
 }
@@ -62,7 +64,8 @@ class _Operator:
     shortest: list[tuple[int, str, AcceptedMutant]] = field(default_factory=list)
 
 
-Outcome = Literal["accepted", "refused", ""]
+OnProgress = Callable[[int, int], None]
+"""Is called with how many traces were taken, and how many calls of the grader that took."""
 
 
 class GraderAuditor:
@@ -95,6 +98,8 @@ class GraderAuditor:
         self._gives_scores = False
         self._another: Subject | None = None
         self._of_trace: dict[str, list[int]] = {}
+        self._accepted_of_trace: Counter[str] = Counter()
+        self._traces: list[TraceFigures] = []
         self._score: float | None = None
 
     def add(self, subject: Subject) -> None:
@@ -116,7 +121,7 @@ class GraderAuditor:
             return
         self._counts["audited"] += 1
         self._gives_scores = self._gives_scores or grade.score is not None
-        self._of_trace, self._score = {}, grade.score
+        self._of_trace, self._accepted_of_trace, self._score = {}, Counter(), grade.score
         self._ask_again(subject, "the recorded trace", subject.trace)
         self._try_idle(subject)
         for mutant in self._maker.wrong(subject):
@@ -126,6 +131,9 @@ class GraderAuditor:
         self._try_decorated(subject)
         for claim, (caught, tried) in self._of_trace.items():
             self._claims.setdefault(claim, Counter())[caught, tried] += 1
+        if len(self._traces) < MOST_TRACES:
+            tried = sum(counted for _, counted in self._of_trace.values())
+            self._traces.append(TraceFigures(subject.case.id, tried, dict(self._accepted_of_trace)))
         self._another = subject
 
     def result(self, grader: str, sources: Sequence[str]) -> GraderAudit:
@@ -152,6 +160,7 @@ class GraderAuditor:
             faults=self._counts["faults"],
             has_gate=bool(self._options.min_caught),
             unknown_reviews=self._reviews.unknown,
+            traces=tuple(self._traces),
             accepted=tuple(examples),
             fault_examples=tuple(self._faults),
             unaudited_examples=tuple(self._unaudited),
@@ -221,6 +230,7 @@ class GraderAuditor:
             counted = self._of_trace.setdefault(claim, [0, 0])
             counted[0] += not accepted
             counted[1] += 1
+            self._accepted_of_trace.update([mutant.operator] if accepted else [])
             tally.figures["unmoved"] += grade.score is not None and grade.score == self._score
         if accepted:
             self._keep(subject, mutant if review is None else mutant._replace(doubt=""), name, grade)
@@ -313,18 +323,19 @@ def audit_grader(
     declared: Mapping[str, tuple[str, ...]],
     options: GraderAuditOptions,
     redactor: Redactor,
-    on_trace: Callable[[int], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> GraderAudit:
     """Audit a grader on recorded traces; it is closed in the end."""
     reviews = read_reviews(options.reviews)
     store = None
     try:
         store = VerdictStore(options.store) if options.store is not None else None
-        auditor = GraderAuditor(grader, MutantMaker(declared), Asker(grader, store), reviews, options, redactor)
+        asker = Asker(grader, store)
+        auditor = GraderAuditor(grader, MutantMaker(declared), asker, reviews, options, redactor)
         for number, subject in enumerate(subjects, 1):
             auditor.add(subject)
-            if on_trace is not None:
-                on_trace(number)
+            if on_progress is not None:
+                on_progress(number, asker.calls)
         return auditor.result(spec, sources)
     finally:
         grader.close()

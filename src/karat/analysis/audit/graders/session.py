@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -10,7 +10,7 @@ from msgspec import Struct
 from karat.analysis.audit.graders.calling import GraderSettings, open_grader
 from karat.analysis.audit.graders.model import GraderAudit
 from karat.analysis.audit.graders.mutants import CLAIMS
-from karat.analysis.audit.graders.run_audit import GraderAuditOptions, audit_grader
+from karat.analysis.audit.graders.run_audit import GraderAuditOptions, OnProgress, audit_grader
 from karat.analysis.audit.graders.sources import read_subjects
 from karat.analysis.audit.judging import Allowance
 from karat.checks.catalog import catalog_for
@@ -39,7 +39,7 @@ def audit_grader_of(
     traces: Sequence[str],
     options: GraderRequestOptions,
     config: Config,
-    on_trace: Callable[[int], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> GraderAudit:
     """Read what is asked for, open the grader, and audit it."""
     project = config.project
@@ -53,7 +53,7 @@ def audit_grader_of(
     grader = open_grader(spec, settings, project, [Path(project.folder), Path.cwd()], allowance)
     declared = {tool: tuple(words) for tool, words in catalog_for(project).declared.effects.items()}
     redactor = rescoring.configured_redactor(config)
-    return audit_grader(grader, spec, subjects, traces, declared, audit_options, redactor, on_trace)
+    return audit_grader(grader, spec, subjects, traces, declared, audit_options, redactor, on_progress)
 
 
 def parse_min_caught(bounds: Iterable[str | float]) -> dict[str, float]:

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Final
+from time import monotonic
+from typing import Final, TextIO
 
 from karat.analysis.audit.graders.model import GraderAudit
 from karat.analysis.audit.graders.report import (
@@ -24,12 +25,32 @@ from karat.analysis.audit.graders.report import (
 from karat.reports.artifacts import open_atomic, safe_stem
 from karat.reports.escaping import terminal
 from karat.terminal.screen import BOLD, GREEN, RED, YELLOW, paint, show, wants_colour, width
+from karat.text.wording import pluralize
 
 ROWS: Final = 30
 FEW_ROWS: Final = 8
 CELL: Final = 100
 WIDEST: Final = 40
 STEM: Final = 60
+EVERY: Final = 0.5
+
+
+class AuditProgress:
+    """One line that is redrawn while a grader is asked."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._shown = monotonic()
+
+    def __call__(self, traces: int, calls: int) -> None:
+        if monotonic() - self._shown >= EVERY:
+            self._shown = monotonic()
+            self._out.write(f"\r\x1b[2K{pluralize(traces, 'trace')}, {pluralize(calls, 'call')} of the grader")
+            self._out.flush()
+
+    def end(self) -> None:
+        self._out.write("\r\x1b[2K")
+        self._out.flush()
 
 
 def show_grader_audit(audit: GraderAudit, folder: Path) -> int:
