@@ -28,6 +28,7 @@ from karat.analysis.audit.operators.catalog import EVERY_OPERATOR
 from karat.analysis.audit.operators.measures import PADDING
 from karat.model.suite import Case
 from karat.model.trace import ToolCall, Trace
+from karat.text.folding import fold
 from karat.text.free_text import is_free_text
 from karat.text.tool_effects import known_effects
 from karat.text.tool_names import is_any_named
@@ -162,8 +163,11 @@ class MutantMaker:
             return LOOKUP
         if operator.name == "tool-outcome" and all(call.success is False for call in removed):
             return FAILED_BEFORE
-        is_wording = operator.name == "tool-arguments" and all(map(_differ_in_wording, removed, added))
-        return WORDING if is_wording else ""
+        if operator.name != "tool-arguments":
+            return ""
+        changed = [value for pair in zip(removed, added, strict=False) for value in _changed_values(*pair)]
+        known = _known_texts(part.subject.trace) if changed else ""
+        return WORDING if changed and all(_is_wording(value, known) for value in changed) else ""
 
 
 def with_answer(trace: Trace, change: Callable[[str], str]) -> Trace:
@@ -193,12 +197,24 @@ def _difference(calls: tuple[ToolCall, ...], others: tuple[ToolCall, ...]) -> li
     return missing
 
 
-def _differ_in_wording(call: ToolCall, changed: ToolCall) -> bool:
+def _changed_values(call: ToolCall, changed: ToolCall) -> list[object]:
+    """The values of arguments that are others in the changed call."""
     before, after = call.arguments, changed.arguments
     if not isinstance(before, dict) or not isinstance(after, dict):
-        return False
-    values = [before.get(key) for key in after if before.get(key) != after[key]]
-    return bool(values) and all(map(is_free_text, values))
+        return []
+    return [before.get(key) for key in after if before.get(key) != after[key]]
+
+
+def _is_wording(value: object, known: str) -> bool:
+    """Whether a value is words of the agent: a long text, or one of several words that it was not given."""
+    if is_free_text(value):
+        return True
+    return isinstance(value, str) and len(value.split()) > 1 and fold(value) not in known
+
+
+def _known_texts(trace: Trace) -> str:
+    """What the user said and the tools returned, folded."""
+    return fold("\n".join([trace.input, *trace.setup_prompts, *(str(call.result) for call in trace.tool_calls)]))
 
 
 def _effect_test(declared: Mapping[str, tuple[str, ...]]) -> Callable[[str], bool]:
