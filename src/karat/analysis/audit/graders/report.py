@@ -142,7 +142,7 @@ def remarks(audit: GraderAudit) -> Iterator[str]:
     if not audit.audited:
         yield "The grader accepted no recorded trace. Give it traces that it accepts, with what it needs of metadata."
     if audit.unknown_reviews:
-        yield f"{pluralize(audit.unknown_reviews, 'review')} name no mutant of this audit"
+        yield f"Of no mutant of this audit: {pluralize(audit.unknown_reviews, 'review')}"
 
 
 def grader_json(audit: GraderAudit) -> bytes:

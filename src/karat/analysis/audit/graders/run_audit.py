@@ -326,9 +326,9 @@ def audit_grader(
     on_progress: OnProgress | None = None,
 ) -> GraderAudit:
     """Audit a grader on recorded traces; it is closed in the end."""
-    reviews = read_reviews(options.reviews)
     store = None
     try:
+        reviews = read_reviews(options.reviews)
         store = VerdictStore(options.store) if options.store is not None else None
         asker = Asker(grader, store)
         auditor = GraderAuditor(grader, MutantMaker(declared), asker, reviews, options, redactor)
