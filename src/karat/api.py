@@ -432,15 +432,28 @@ def audit_grader(
 aaudit_grader = make_async(audit_grader)
 
 
-def coverage(suite: AnySuite, runs: AnyJournal | Sequence[AnyJournal] = ()) -> Coverage:
+def coverage(
+    suite: AnySuite,
+    runs: AnyJournal | Sequence[AnyJournal] = (),
+    *,
+    against: AnyJournal | Sequence[AnyJournal] = (),
+    unlike: str | Path | None = None,
+) -> Coverage:
     """What a suite and runs reach of what is declared: tools, arguments, effects, rules, faults and expected keys.
 
     `runs`: journals, folders of them, or recordings that `replay:` reads. What was not observed is not covered.
+    `against`: recorded conversations, of which the kinds that no case resembles are listed; some of each are written to
+    the file `unlike`, which `karat.draft` reads.
     """
-    from karat.analysis.coverage.sources import measure_coverage
+    from karat.analysis.coverage.sources import measure_coverage, write_unlike
 
     project = project_for(suite)
-    return measure_coverage(load_in(suite, project), as_journals(runs), project)
+    loaded, journals, others = load_in(suite, project), as_journals(runs), as_journals(against)
+    if unlike is None:
+        return measure_coverage(loaded, journals, project, others)
+    redactor = rescoring.configured_redactor(read_config(project))
+    with write_unlike(Path(unlike), redactor) as write:
+        return measure_coverage(loaded, journals, project, others, write)
 
 
 acoverage = make_async(coverage)

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from karat.cli.options import PATH
+from karat.errors import UsageError
 
 FORMATS = ("terminal", "json", "markdown", "html")
 
@@ -20,9 +21,24 @@ FORMATS = ("terminal", "json", "markdown", "html")
     metavar="R",
     help="Gate: exit with 1 if cases require calls of a smaller share of the tools.",
 )
+@click.option(
+    "--against",
+    multiple=True,
+    metavar="RUN",
+    help="Also list the kinds of conversations in this recording or export that no case resembles. Repeatable.",
+)
+@click.option("--unlike", type=PATH, metavar="FILE", help="Write some of each of these there, for `karat draft FILE`.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="terminal", help="What is printed.")
 @click.option("--output", type=PATH, metavar="FILE", help="Write the --format to a file, and text to the terminal.")
-def command(suite: str, runs: tuple[str, ...], min_asserted: float | None, form: str, output: Path | None) -> int:
+def command(
+    suite: str,
+    runs: tuple[str, ...],
+    min_asserted: float | None,
+    against: tuple[str, ...],
+    unlike: Path | None,
+    form: str,
+    output: Path | None,
+) -> int:
     """Show what a suite and its runs reach of what is declared: tools, arguments, effects, rules, faults, keys.
 
     RUN is a journal, a folder of journals, or a recording that `replay:` reads. First come the tools that were called
@@ -34,10 +50,15 @@ def command(suite: str, runs: tuple[str, ...], min_asserted: float | None, form:
       karat coverage evals/checkout.yaml karat-results/
       karat coverage evals/checkout.yaml karat-results/ --min-asserted 0.8
       karat coverage evals/checkout.yaml karat-results/ --format html --output coverage.html
+      karat coverage evals/checkout.yaml karat-results/ --against production.jsonl --unlike unlike.jsonl
+      karat draft unlike.jsonl -o more.karat.yaml
     """
     from karat import api
     from karat.analysis.coverage.terminal import show_coverage
 
-    coverage = api.coverage(suite, runs)
+    if unlike is not None and not against:
+        fix = "Name recorded conversations with --against."
+        raise UsageError("--unlike: there is nothing to hold the suite against.", fix=fix, slug="bad-option")
+    coverage = api.coverage(suite, runs, against=against, unlike=unlike)
     show_coverage(coverage, form, output, min_asserted)
     return coverage.exit_code(min_asserted)

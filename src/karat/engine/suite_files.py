@@ -8,14 +8,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from karat.checks.catalog import catalog_for
-from karat.errors import UsageError
-from karat.plugins.project import find_project
+from karat.errors import KaratError, UsageError
+from karat.plugins.project import Project, find_project
 from karat.reports.artifacts import open_atomic
+from karat.suites.diagnostics import RefusedError
 from karat.suites.documents.source import SuiteSource, read_bytes, source
 from karat.suites.listing import Row
 from karat.text.wording import quoted
 
 _SUFFIXES = (".yaml", ".yml")
+_PEEK = 4096
 SCHEMA_LINE = "# yaml-language-server: $schema="
 
 
@@ -102,3 +104,22 @@ def refuse_taken(path: Path, force: bool) -> None:
     if not force and os.path.lexists(path):
         fix = "Choose another path, or overwrite it with --force."
         raise UsageError("it already exists.", where=str(path), fix=fix, slug="name-taken")
+
+
+def name_suite_format(path: Path, project: Project) -> str:
+    """The format of a suite of ours; nothing for any other file. (A list may be one of traces as well.)"""
+    from karat.suites.formats.base import SuiteFile
+    from karat.suites.formats.catalog import detect_format
+    from karat.suites.formats.eval_set import EvalSet
+    from karat.suites.formats.karat1 import Karat1
+
+    if path.suffix.lower() not in (*_SUFFIXES, ".json"):
+        return ""
+    try:
+        file = SuiteFile(read_bytes(path), str(path))
+        if b"karat_tape" in file.data[:_PEEK]:
+            return ""
+        suite_format = detect_format(file, catalog_for(project).formats)
+    except (KaratError, RefusedError):
+        return ""
+    return suite_format.name if isinstance(suite_format, Karat1 | EvalSet) else ""

@@ -18,6 +18,7 @@ from karat.analysis.coverage.model import (
     Gap,
     JudgedCoverage,
     ToolCoverage,
+    UnlikeKind,
     UnobservedPart,
     ValueClass,
 )
@@ -53,6 +54,9 @@ def build(text: str = "pay") -> Coverage:
         unasserted=(Gap(text, "called once", text, text),),
         uncalled=(Gap(text, "never called", "a new case", "tool_calls_any: [x]"),),
         unobserved=(UnobservedPart(text, text, text),),
+        against=5,
+        unlike=(UnlikeKind((text, f"{text} (failed)"), 3, text), UnlikeKind((), 1, text)),
+        more_unlike=1,
     )  # fmt: skip
 
 
@@ -85,7 +89,7 @@ def test_every_row_is_in_every_medium() -> None:
     lines = "\n".join(coverage_lines(coverage, 0.8))
     markdown = coverage_markdown(coverage, 0.8).decode()
     sections = coverage_sections(coverage)
-    assert len(sections) == 10
+    assert len(sections) == 11
     for section in sections:
         assert f"<h2>{section.title}</h2>" in page
         assert f"\n{section.title}\n" in lines

@@ -11,6 +11,7 @@ import msgspec
 
 from karat.analysis.coverage.assertions import CaseMention, find_mentions, settle_mention, spec_key
 from karat.analysis.coverage.gaps import find_unasserted, find_uncalled
+from karat.analysis.coverage.kinds import KindsOfSuite
 from karat.analysis.coverage.model import (
     ArgumentCoverage,
     Coverage,
@@ -65,6 +66,7 @@ class CoverageMeter:
         self._specs = {case.id: {spec_key(spec): spec for _, spec in case.all_checks} for case in suite.cases}
         self._effects, words = _find_effects(suite, catalog)
         self._words = WordLists.of(words)
+        self.kinds = KindsOfSuite(self._mentions)
         self._decided: set[tuple[str, tuple[str, bytes]]] = set()
         self._statuses: Counter[tuple[Label, Status]] = Counter()
         self._calls: dict[str, Counter[str]] = {}
@@ -93,6 +95,8 @@ class CoverageMeter:
         if record.case.skip:
             return
         self.add_trace(record.trace, record.case.id)
+        if record.case.id in self._specs:
+            self.kinds.add(record.trace)
         specs = self._specs.get(record.case.id, {})
         for (_, spec), result in zip(record.case.all_checks, record.verdict.checks, strict=False):
             key = spec_key(spec)

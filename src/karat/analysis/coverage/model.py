@@ -119,6 +119,14 @@ class UnobservedPart(Struct, frozen=True):
     fix: str = ""
 
 
+class UnlikeKind(Struct, frozen=True):
+    """A kind of conversations that no case resembles: its tools and how they came out, how many, and one of them."""
+
+    tools: tuple[str, ...]
+    conversations: int
+    example: str
+
+
 class Coverage(Struct, frozen=True, kw_only=True):
     """The rows of everything that is declared, with the two lists to act on."""
 
@@ -140,6 +148,12 @@ class Coverage(Struct, frozen=True, kw_only=True):
     uncalled: tuple[Gap, ...] = ()
     """Offered, but never called."""
     unobserved: tuple[UnobservedPart, ...] = ()
+    against: int = 0
+    """The conversations of `--against`."""
+    unlike: tuple[UnlikeKind, ...] = ()
+    """Of these, the kinds that no case resembles."""
+    more_unlike: int = 0
+    """So many further kinds have no row."""
 
     @property
     def asserted(self) -> CoveredShare:

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from karat.analysis.coverage.model import Coverage, CoveredShare, Gap, JudgedCoverage, ToolCoverage
+from karat.analysis.coverage.model import Coverage, CoveredShare, Gap, JudgedCoverage, ToolCoverage, UnlikeKind
 from karat.checks.effects.outcome import Outcome
 from karat.reports.escaping import encode, markdown_cell
 from karat.reports.html.pages import assets, report_policy, template
@@ -40,6 +40,16 @@ def coverage_sections(coverage: Coverage) -> list[CoverageSection]:
     sections = [
         _gap_section("Called, but never asserted", coverage.unasserted),
         _gap_section("Offered, but never called", coverage.uncalled),
+        CoverageSection(
+            "What users do that no case resembles",
+            ("tools, and how they came out", "conversations", "such as"),
+            [
+                (_kind_words(kind), f"{kind.conversations} of {coverage.against}", kind.example)
+                for kind in coverage.unlike
+            ],
+            _unlike_words(coverage),
+            is_gap=True,
+        ),
         CoverageSection(
             "Not observed, so not covered",
             ("what", "why", "how to see it"),
@@ -80,6 +90,16 @@ def coverage_sections(coverage: Coverage) -> list[CoverageSection]:
         _judged_section("Outcomes", Outcome.name, coverage.outcomes, has_runs),
     ]
     return [section for section in sections if section.rows or (section.title == "Faults" and section.note)]
+
+
+def _kind_words(kind: UnlikeKind) -> str:
+    return ", ".join(kind.tools) or "no tool was called"
+
+
+def _unlike_words(coverage: Coverage) -> str:
+    count = sum(kind.conversations for kind in coverage.unlike)
+    more = f", and {pluralize(coverage.more_unlike, 'kind')} without a row" if coverage.more_unlike else ""
+    return f"{count} of {coverage.against} conversations, in {pluralize(len(coverage.unlike), 'kind')}{more}"
 
 
 def headline(coverage: Coverage) -> str:

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
+from msgspec import structs
+
+from karat.analysis.coverage.kinds import find_unlike
 from karat.analysis.coverage.measuring import CoverageMeter
 from karat.analysis.coverage.model import Coverage
 from karat.checks.catalog import catalog_for
 from karat.engine.rescoring import AnyJournal, begins_a_journal, find_journals, name_run
+from karat.engine.suite_files import name_suite_format
+from karat.errors import UsageError
 from karat.journal.reader import Journal
+from karat.journal.redaction import Redactor
 from karat.model.run import CaseRecord
 from karat.model.suite import Suite
 from karat.model.trace import Trace
 from karat.plugins.project import Project
+from karat.reports.artifacts import open_atomic
+from karat.reports.escaping import encode
 from karat.reports.run_result import RunResult
 from karat.targets.recordings.exports import ExportedTraces, is_export_folder
 from karat.targets.recordings.replay import RecordedTraces
@@ -22,9 +31,20 @@ from karat.targets.recordings.replay import RecordedTraces
 Conversations = Iterable[CaseRecord | Trace]
 
 
-def measure_coverage(suite: Suite, runs: Sequence[AnyJournal], project: Project) -> Coverage:
-    """What a suite and runs reach of what is declared. Every source is read twice: what is offered comes first."""
+def measure_coverage(
+    suite: Suite,
+    runs: Sequence[AnyJournal],
+    project: Project,
+    against: Sequence[AnyJournal] = (),
+    on_unlike: Callable[[Trace], None] | None = None,
+) -> Coverage:
+    """What a suite and runs reach of what is declared. Every source is read twice: what is offered comes first.
+
+    `against`: conversations whose kinds are held against those of the suite; `on_unlike` is given some of each kind
+    that no case resembles.
+    """
     sources = [source for run in runs for source in _open_run(run, project)]
+    others = [source for run in against for source in _open_run(run, project)]
     meter = CoverageMeter(suite, catalog_for(project))
     for conversation in _read_all(sources):
         meter.add_schemas(conversation.trace if isinstance(conversation, CaseRecord) else conversation)
@@ -33,10 +53,28 @@ def measure_coverage(suite: Suite, runs: Sequence[AnyJournal], project: Project)
             meter.add_record(conversation)
         else:
             meter.add_trace(conversation)
-    return meter.result(tuple(map(name_run, runs)))
+    coverage = meter.result(tuple(map(name_run, runs)))
+    if not against:
+        return coverage
+    traces = (entry.trace if isinstance(entry, CaseRecord) else entry for entry in _read_all(others))
+    unlike = find_unlike(traces, meter.kinds)
+    if on_unlike is not None:
+        for example in unlike.examples:
+            on_unlike(example)
+    return structs.replace(coverage, against=unlike.read, unlike=unlike.kinds, more_unlike=unlike.more_kinds)
+
+
+@contextmanager
+def write_unlike(path: Path, redactor: Redactor) -> Iterator[Callable[[Trace], None]]:
+    """A file of whole traces that a draft reads, there when all of them are written."""
+    with open_atomic(path, replace=True) as out:
+        yield lambda trace: out.write(encode({"trace": redactor.trace(trace)}) + b"\n")
 
 
 def _open_run(run: AnyJournal, project: Project) -> list[Conversations]:
+    if not isinstance(run, Journal | RunResult) and (name := name_suite_format(Path(run), project)):
+        fix = f"Run it first: karat run {run}. Then name the journal of that run."
+        raise UsageError(f"it is a suite ({name}), not a run.", where=str(run), fix=fix, slug="no-traces")
     if not isinstance(run, Journal | RunResult) and os.path.isdir(run) and is_export_folder(Path(run)):
         return [ExportedTraces(run)]
     if isinstance(run, Journal | RunResult) or os.path.isdir(run) or begins_a_journal(Path(run)):

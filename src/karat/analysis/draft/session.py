@@ -23,17 +23,14 @@ from karat.checks.catalog import catalog_for
 from karat.engine.request import AnyTarget, ResumeKeywords, RunOptions, RunRequest, TargetRecipe, find_target
 from karat.engine.rescoring import begins_a_journal, find_journals, load_in
 from karat.engine.session import run_suite
-from karat.errors import KaratError, UsageError
+from karat.engine.suite_files import name_suite_format
+from karat.errors import UsageError
 from karat.journal.reader import Journal
 from karat.model.trace import Trace
 from karat.options import Repeats
 from karat.plugins.project import Project
 from karat.suites.diagnostics import RefusedError
 from karat.suites.documents.source import read_bytes, utf8
-from karat.suites.formats.base import SuiteFile
-from karat.suites.formats.catalog import detect_format
-from karat.suites.formats.eval_set import EvalSet
-from karat.suites.formats.karat1 import Karat1
 from karat.targets.capabilities import reach_of
 from karat.targets.config import Config
 from karat.targets.recordings.exports import ExportedTraces, is_export_folder
@@ -97,7 +94,7 @@ def open_source(path: str | Path, project: Project) -> list[Iterable[Trace | Sou
         return [ExportedTraces(path)]
     if os.path.isdir(path) or begins_a_journal(Path(path)):
         return [JournalTraces(journal) for journal in find_journals(path, project)]
-    if format_name := _suite_format(Path(path), project):
+    if format_name := name_suite_format(Path(path), project):
         fix = f"Run it first: karat run {path}. Then draft from the journal of that run."
         raise UsageError(f"it is a suite ({format_name}), not a recording.", where=str(path), fix=fix, slug="no-traces")
     if Path(path).suffix.lower() in TAPES:
@@ -105,20 +102,6 @@ def open_source(path: str | Path, project: Project) -> list[Iterable[Trace | Sou
 
         return [read_taped_traces(Path(path))]
     return [RecordedTraces(str(path))]
-
-
-def _suite_format(path: Path, project: Project) -> str:
-    """The format of a suite of ours; nothing for any other file. (A list may be one of traces as well.)"""
-    if path.suffix.lower() not in (*TAPES, ".json"):
-        return ""
-    try:
-        file = SuiteFile(read_bytes(path), str(path))
-        if b"karat_tape" in file.data[:PEEK]:
-            return ""
-        found = detect_format(file, catalog_for(project).formats)
-    except (KaratError, RefusedError):
-        return ""
-    return found.name if isinstance(found, Karat1 | EvalSet) else ""
 
 
 def draft_sources(sources: Sequence[str | Path], options: DraftOptions, project: Project) -> SuiteDraft:
