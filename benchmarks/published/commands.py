@@ -1,8 +1,9 @@
-"""`bfcl`, `tau2`, `peers` and `rules`: verdicts next to those of others, and conversations held to written policies."""
+"""`bfcl`, `tau2`, `peers`, `rules`, `graders` and `gold`: verdicts and graders of others, held against Karat's."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -13,6 +14,8 @@ from benchmarks.published import (
     agentdojo_agreement,
     bfcl,
     bfcl_turns,
+    gold_coverage,
+    graders,
     guard,
     peers,
     rule_audit,
@@ -78,6 +81,18 @@ def add_commands(commands: Any) -> None:
     guarded.add_argument("--agentdojo", nargs="*", type=Path, default=[], metavar="FILE", help="runs of AgentDojo")
     guarded.add_argument("--show", action="store_true", help="print what is refused in conversations with a reward")
     guarded.set_defaults(run=_guard_published)
+    judges = commands.add_parser("graders", help="graders of others, audited on published runs that they accept")
+    judges.add_argument("files", nargs="*", type=Path, help="files of runs of AgentDojo")
+    judges.add_argument("--agentdojo", metavar="PYTHON", help="a Python that has agentdojo and Karat")
+    judges.add_argument("--versions", nargs="*", default=["v1", "v1.2.2"], help="of the tasks of AgentDojo")
+    judges.add_argument("--tau-bench", dest="clone", type=Path, metavar="CLONE", help="a clone of tau-bench")
+    judges.add_argument("--peers", metavar="PYTHON", help=f"a Python that has Karat and {', '.join(graders.PEERS)}")
+    judges.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="where traces and reports are kept")
+    judges.set_defaults(run=_audit_graders)
+    gold = commands.add_parser("gold", help="tools and arguments that no gold action of a benchmark touches")
+    gold.add_argument("--tau2", type=Path, metavar="CLONE", help="a clone of sierra-research/tau2-bench")
+    gold.add_argument("--agentdojo", metavar="PYTHON", help="a Python that has agentdojo")
+    gold.set_defaults(run=_measure_gold)
 
 
 def _judge_bfcl(given: argparse.Namespace) -> int:
@@ -175,6 +190,32 @@ def _published_files(clone: Path | None) -> list[Path]:
     """The trajectories that a clone of tau-bench has."""
     files = [published_file(clone, "gpt-4o", domain) for domain in ("airline", "retail")] if clone else []
     return [path for path in files if path.is_file()]
+
+
+def _audit_graders(given: argparse.Namespace) -> int:
+    given.out.mkdir(parents=True, exist_ok=True)
+    if given.agentdojo:
+        runs = given.out / "agentdojo.jsonl"
+        print(f"AgentDojo: {graders.write_dojo_runs(given.files, runs)} tasks with a run that was published as done")
+        reports = {}
+        for version in given.versions:
+            reports[version] = graders.audit_dojo(given.agentdojo, runs, given.out, version)
+            print(f"\n## AgentDojo {version}", graders.grader_table(reports[version]), sep="\n", flush=True)
+        print("\n".join(graders.known_lines([*reports.values()])), flush=True)
+        for spec in (spec for specs in graders.PEERS.values() for spec in specs if given.peers):
+            print(graders.grader_table(graders.audit(given.peers, spec, runs, given.out)), flush=True)
+    if given.clone:
+        runs = given.out / "tau-bench.jsonl"
+        graders.write_tau_runs(given.clone, "airline", runs)
+        print(graders.grader_table(graders.audit_tau(sys.executable, given.clone, runs, given.out)), flush=True)
+    return 0
+
+
+def _measure_gold(given: argparse.Namespace) -> int:
+    measured = [gold_coverage.measure_tau2(given.tau2)] if given.tau2 else []
+    measured += gold_coverage.measure_agentdojo(given.agentdojo) if given.agentdojo else []
+    print(gold_coverage.gold_table(measured), flush=True)
+    return 0 if measured else 2
 
 
 def _print(title: str, found: Sequence[One], agrees: Callable[[One], bool], kind: Callable[[One], str]) -> int:
