@@ -6,9 +6,13 @@ import sys
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from karat.cli.options import PATH
 from karat.errors import UsageError
+
+OF_SUITES = ("min_kill", "suite")
+OF_GRADERS = ("min_caught", "threshold", "timeout", "asks", "verdicts", "reviews")
 
 
 @click.command(short_help="Measure how many wrong answers a suite, or any grader, would catch. Runs no agent.")
@@ -79,6 +83,7 @@ def command(
     """
     from karat import api
 
+    _refuse_others(grader, journals)
     if grader is not None:
         from karat.analysis.audit.graders.terminal import AuditProgress, show_grader_audit
 
@@ -102,9 +107,20 @@ def command(
         return show_grader_audit(audit, results_dir or Path(journals[0]).parent)
     from karat.analysis.audit.terminal import show_audit
 
-    if len(journals) > 1 or min_caught or threshold is not None or verdicts or reviews:
-        what = "several journals" if len(journals) > 1 else "this option"
-        raise UsageError(f"{what} can only be given for a grader.", fix="Name one with --grader.", slug="bad-option")
     journal = journals[0]
     auditor = api.auditor(journal, api.load_file(suite, api.find_project()) if suite else None, seed=seed)
     return show_audit(auditor, (results_dir or Path(journal).parent) / Path(journal).stem, min_kill)
+
+
+def _refuse_others(grader: str | None, journals: tuple[str, ...]) -> None:
+    """Refuse options of the other audit, and several journals where there is no grader."""
+    context = click.get_current_context()
+    for name in OF_SUITES if grader is not None else OF_GRADERS:
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            option = f"--{name.replace('_', '-')}"
+            fix = "Leave it out: --min-caught is the gate." if grader is not None else "Name one with --grader."
+            whose = "a grader has none of it" if grader is not None else "it can only be given for a grader"
+            raise UsageError(f"{option}: {whose}.", fix=fix, slug="bad-option")
+    if grader is None and len(journals) > 1:
+        message = "several journals can only be given for a grader."
+        raise UsageError(message, fix="Name one with --grader.", slug="bad-option")

@@ -140,7 +140,10 @@ def test_test_of_pytest_judges_traces(karat: Karat, recording: str) -> None:
         (["--grader", "python:{judges}:honest", "{}", "--reviews", "{}"], "not a review"),
         (["--grader", "python:{judges}:honest", "{}", "--reviews", "no.jsonl"], "it cannot be read"),
         (["{}", "{}"], "several journals can only be given for a grader"),
-        (["{}", "--min-caught", "0.9"], "this option can only be given for a grader"),
+        (["{}", "--min-caught", "0.9"], "--min-caught: it can only be given for a grader"),
+        (["{}", "--asks", "3"], "--asks: it can only be given for a grader"),
+        (["--grader", "python:{judges}:honest", "{}", "--min-kill", "0.9"], "--min-kill: a grader has none of it"),
+        (["--grader", "python:{judges}:honest", "{}", "--suite", "x.yaml"], "--suite: a grader has none of it"),
     ],
 )
 def test_mistakes_are_one_line_that_says_how_to_fix_them(
