@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -49,12 +50,7 @@ def command(
     suite: str | None,
     results_dir: Path | None,
     grader: str | None,
-    min_caught: tuple[str, ...],
-    threshold: float | None,
-    timeout: float,
-    asks: int,
-    verdicts: Path | None,
-    reviews: Path | None,
+    **of_grader: Any,
 ) -> int:
     """Measure how much a suite catches: make recorded traces wrong, one change at a time, and judge them again.
 
@@ -82,34 +78,27 @@ def command(
       karat audit --grader command:./judge recorded.jsonl --min-caught calls=0.9 --verdicts judge.db
     """
     from karat import api
-
-    _refuse_others(grader, journals)
-    if grader is not None:
-        from karat.analysis.audit.graders.terminal import AuditProgress, show_grader_audit
-
-        progress = AuditProgress(sys.stderr) if sys.stderr.isatty() else None
-        try:
-            audit = api.audit_grader(
-                grader,
-                journals,
-                seed=seed,
-                asks=asks,
-                threshold=threshold,
-                timeout=timeout,
-                min_caught=min_caught,
-                verdicts=verdicts,
-                reviews=reviews,
-                on_progress=progress,
-            )
-        finally:
-            if progress is not None:
-                progress.end()
-        return show_grader_audit(audit, results_dir or Path(journals[0]).parent)
     from karat.analysis.audit.terminal import show_audit
 
-    journal = journals[0]
-    auditor = api.auditor(journal, api.load_file(suite, api.find_project()) if suite else None, seed=seed)
-    return show_audit(auditor, (results_dir or Path(journal).parent) / Path(journal).stem, min_kill)
+    _refuse_others(grader, journals)
+    folder = results_dir or Path(journals[0]).parent
+    if grader is not None:
+        return _audit_grader(grader, journals, folder, seed=seed, **of_grader)
+    auditor = api.auditor(journals[0], api.load_file(suite, api.find_project()) if suite else None, seed=seed)
+    return show_audit(auditor, folder / Path(journals[0]).stem, min_kill)
+
+
+def _audit_grader(grader: str, traces: tuple[str, ...], folder: Path, **how: Any) -> int:
+    from karat import api
+    from karat.analysis.audit.graders.terminal import AuditProgress, show_grader_audit
+
+    progress = AuditProgress(sys.stderr) if sys.stderr.isatty() else None
+    try:
+        audit = api.audit_grader(grader, traces, on_progress=progress, **how)
+    finally:
+        if progress is not None:
+            progress.end()
+    return show_grader_audit(audit, folder)
 
 
 def _refuse_others(grader: str | None, journals: tuple[str, ...]) -> None:

@@ -136,7 +136,7 @@ def test_test_of_pytest_judges_traces(karat: Karat, recording: str) -> None:
         (["--grader", "pytest:nowhere.py::test_it", "{}"], "names no test"),
         (["--grader", "python:{judges}:honest", "{}", "--min-caught", "call=0.9"], "Did you mean 'calls'?"),
         (["--grader", "python:{judges}:honest", "{}", "--min-caught", "90%"], "'90%' is not a share"),
-        (["--grader", "python:{judges}:honest", "{}", "--verdicts", "{}"], "it is no file of verdicts"),
+        (["--grader", "python:{judges}:honest", "{}", "--verdicts", "{}"], "not a file of verdicts"),
         (["--grader", "python:{judges}:honest", "{}", "--reviews", "{}"], "not a review"),
         (["--grader", "python:{judges}:honest", "{}", "--reviews", "no.jsonl"], "it cannot be read"),
         (["{}", "{}"], "several journals can only be given for a grader"),

@@ -56,7 +56,7 @@ class VerdictStore:
 
     def _refuse(self, error: Exception) -> UsageError:
         fix = "Name another file, or delete it: verdicts are then asked for again."
-        return UsageError(f"it is no file of verdicts: {error}", where=str(self._path), fix=fix, slug="verdicts")
+        return UsageError(f"not a file of verdicts: {error}", where=str(self._path), fix=fix, slug="verdicts")
 
 
 class Asker:
@@ -124,7 +124,7 @@ class Reviews:
         self._used: set[str] = set()
 
     def get(self, mutant: str) -> bool | None:
-        """Whether a mutant is right; None if nobody reviewed it."""
+        """Whether a mutant is right; None if it was not reviewed."""
         is_right = self._is_right.get(mutant)
         if is_right is not None:
             self._used.add(mutant)

@@ -20,7 +20,7 @@ TEXT_CAP: Final = 400
 
 
 class Grade(Struct, frozen=True, omit_defaults=True):
-    """The answer of a grader to one trace. With an `error` it is no verdict, whatever else it holds."""
+    """The answer of a grader to one trace. With an `error` there is no verdict, whatever else it holds."""
 
     passed: bool | None = None
     score: float | None = None
@@ -60,7 +60,7 @@ class Grader(Protocol):
 
 
 class BadVerdictError(ValueError):
-    """What a grader returned is no verdict."""
+    """What a grader returned holds no verdict."""
 
 
 def read_grade(value: object, threshold: float | None) -> Grade:
@@ -74,7 +74,9 @@ def read_grade(value: object, threshold: float | None) -> Grade:
     if isinstance(value, int | float):
         return _read_score(float(value), threshold)
     if not isinstance(value, Mapping):
-        raise BadVerdictError(f"it returned {_shown(value)}, which is neither a bool, a score nor an object with one")
+        raise BadVerdictError(
+            f"it returned {_describe(value)}, which is neither a bool, a score nor an object with one"
+        )
     cost = next((value[key] for key in COST_KEYS if isinstance(value.get(key), int | float)), None)
     return structs.replace(_read_object(value, threshold), cost_usd=cost)
 
@@ -85,7 +87,7 @@ def _read_object(value: Mapping[Any, Any], threshold: float | None) -> Grade:
     if isinstance(score, bool):
         passed, score = score if passed is None else passed, None
     if score is not None and not isinstance(score, int | float):
-        raise BadVerdictError(f"its score is {_shown(score)}, which is no number")
+        raise BadVerdictError(f"its score is {_describe(score)}, not a number")
     if isinstance(passed, bool):
         if score is not None and not math.isfinite(score):
             raise BadVerdictError(f"its score is {score}")
@@ -110,7 +112,7 @@ def _plain(value: Any) -> Any:
     return value.item() if module == "numpy" and getattr(value, "shape", None) == () else value
 
 
-def _shown(value: object) -> str:
+def _describe(value: object) -> str:
     if value is None:
         return "None"
     text = repr(value) if isinstance(value, str | bytes) else f"a {type(value).__name__}"

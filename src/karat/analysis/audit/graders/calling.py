@@ -25,7 +25,7 @@ from msgspec import Struct
 from karat.analysis.audit.graders.base import TEXT_CAP, BadVerdictError, Grade, Grader, GradeRequest, read_grade
 from karat.analysis.audit.graders.catalog import GraderKind, parse_spec
 from karat.analysis.audit.graders.forms import messages_of
-from karat.analysis.audit.graders.worker import SIZE, Question, Refusal, Start
+from karat.analysis.audit.graders.worker import SIZE, GraderStart, Question, Refusal
 from karat.analysis.audit.judging import NOTHING_ALLOWED, Allowance, PassingTrace
 from karat.analysis.audit.operators.base import Subject
 from karat.checks.catalog import CheckCatalog, catalog_for
@@ -69,7 +69,7 @@ class ProcessGrader:
         self._name = f"{kind.name}:{name}"
         self._settings = settings
         entries = [str(entry) for entry in path]
-        self._start = Start(kind.name, name, str(root), entries, settings.threshold, os.getpid())
+        self._start = GraderStart(kind.name, name, str(root), entries, settings.threshold, os.getpid())
         self._process: subprocess.Popen[bytes] | None = None
         self._reference = b""
         self.identity = f"{self._name} {settings.threshold} {_code_digest(name, root, path)}"

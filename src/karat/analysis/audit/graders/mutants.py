@@ -107,7 +107,7 @@ class MutantMaker:
     def __init__(self, declared: Mapping[str, tuple[str, ...]]) -> None:
         self._is_effect = _effect_test(declared)
 
-    def wrong(self, subject: Subject) -> Iterator[GraderMutant]:
+    def make_wrong(self, subject: Subject) -> Iterator[GraderMutant]:
         """What every operator makes of it, and all calls gone at once."""
         pieces = list(parts(subject))
         is_bare = not subject.case.all_checks
@@ -124,18 +124,18 @@ class MutantMaker:
             doubt = "" if any(self._is_effect(call.name) for call in subject.trace.tool_calls) else LOOKUP
             yield GraderMutant("calls-gone", "no tool was called, and the answer is the same", gone, doubt)
 
-    def right(self, subject: Subject) -> Iterator[GraderMutant]:
+    def make_right(self, subject: Subject) -> Iterator[GraderMutant]:
         """The same trace in other forms."""
         for part in parts(subject):
             for equivalent, trace in equivalent_traces(part):
                 yield GraderMutant(equivalent.name, part.with_turn(equivalent.about), part.within(trace))
 
-    def idle(self, subject: Subject, another: Subject | None) -> Iterator[GraderMutant]:
+    def make_idle(self, subject: Subject, another: Subject | None) -> Iterator[GraderMutant]:
         """Agents that do no work."""
         for control in controls(subject, another):
             yield GraderMutant(f"idle: {control.name}", f"an agent that {control.name}", control.trace)
 
-    def decorated(self, subject: Subject) -> Iterator[Decorated]:
+    def decorate(self, subject: Subject) -> Iterator[Decorated]:
         """Bad traces, and the same made longer, or with a word that sounds sure."""
         idle = next(iter(controls(subject, None))).trace
         bases = {

@@ -124,9 +124,9 @@ class GraderAuditor:
         self._of_trace, self._accepted_of_trace, self._score = {}, Counter(), grade.score
         self._ask_again(subject, "the recorded trace", subject.trace)
         self._try_idle(subject)
-        for mutant in self._maker.wrong(subject):
+        for mutant in self._maker.make_wrong(subject):
             self._try_wrong(subject, mutant)
-        for mutant in self._maker.right(subject):
+        for mutant in self._maker.make_right(subject):
             self._try_right(subject, mutant.operator, mutant)
         self._try_decorated(subject)
         for claim, (caught, tried) in self._of_trace.items():
@@ -173,7 +173,7 @@ class GraderAuditor:
             yield from (entry[2] for entry in entries if entry is not None)
 
     def _ask(self, subject: Subject, asked: str, trace: Trace, again: int = 0) -> tuple[Grade, str]:
-        """The verdict on a trace, and its id; one that is no verdict is noted."""
+        """The verdict on a trace, and its id; a question without one is noted."""
         grade, digest = self._asker.ask(trace, again)
         if not grade.is_verdict:
             self._note_fault(subject, asked, grade)
@@ -200,7 +200,7 @@ class GraderAuditor:
 
     def _try_idle(self, subject: Subject) -> None:
         another = self._another if self._another is not None and differ(self._another, subject) else None
-        for mutant in self._maker.idle(subject, another):
+        for mutant in self._maker.make_idle(subject, another):
             grade, _ = self._ask(subject, mutant.change, mutant.trace)
             if not grade.is_verdict:
                 continue
@@ -263,7 +263,7 @@ class GraderAuditor:
             self._count_form(self._forms, form, subject, wrong=not grade.passed)
 
     def _try_decorated(self, subject: Subject) -> None:
-        for pair in self._maker.decorated(subject):
+        for pair in self._maker.decorate(subject):
             before = self._ask(subject, f"{pair.base}, as long", pair.control)[0]
             base = self._ask(subject, pair.base, pair.trace)[0]
             after = self._ask(subject, f"{pair.base}, with {pair.bias}", pair.decorated)[0]

@@ -31,7 +31,7 @@ PRINTED: Final = 2000
 STOPPING: Final = (KeyboardInterrupt, GeneratorExit)
 
 
-class Start(Struct):
+class GraderStart(Struct):
     """The first frame: which grader, where its code is, and from which score on it accepts."""
 
     kind: str
@@ -96,9 +96,9 @@ class _Serving:
         except BadVerdictError as error:
             grade, seconds = Grade(error=str(error)[:TEXT_CAP], kind="bad-verdict"), perf_counter() - began
         except STOPPING as error:
-            grade, seconds = _raised(error), perf_counter() - began
+            grade, seconds = _describe_error(error), perf_counter() - began
         except BaseException as error:  # noqa: BLE001 - SystemExit of a grader is not the end of the audit
-            grade, seconds = _raised(error), perf_counter() - began
+            grade, seconds = _describe_error(error), perf_counter() - began
         return msgspec.structs.replace(grade, printed=self._take_printed(), seconds=seconds)
 
     def _take_printed(self) -> str:
@@ -116,7 +116,7 @@ class _Serving:
         return f"{text}… ({size} bytes)" if size > PRINTED else text
 
 
-def _raised(error: BaseException) -> Grade:
+def _describe_error(error: BaseException) -> Grade:
     return Grade(error=f"{type(error).__name__}: {error_text(error)}"[:TEXT_CAP], kind="raised")
 
 
@@ -125,7 +125,7 @@ def main() -> None:
     first = read_frame(source)
     if first is None:
         return
-    start = msgspec.msgpack.decode(first, type=Start)
+    start = msgspec.msgpack.decode(first, type=GraderStart)
     end_with(start.parent, signal.SIGKILL)
     with tempfile.TemporaryFile() as printed:
         # Written at its end, whatever was cut off it.
@@ -140,7 +140,7 @@ def main() -> None:
             refusal = Refusal(error.message, error.fix, error.slug)
         except BaseException as error:  # noqa: BLE001 - importing runs the user's code
             refusal = Refusal(
-                f"{start.kind}:{start.name}: it cannot be made: {_raised(error).error}", slug="bad-grader"
+                f"{start.kind}:{start.name}: it cannot be made: {_describe_error(error).error}", slug="bad-grader"
             )
         write_frame(out, msgspec.msgpack.encode(refusal))
 
@@ -149,7 +149,7 @@ def _has_proc() -> bool:
     return os.path.exists("/proc/self/fd")
 
 
-def _build(start: Start, serve: Callable[[Judge], Any]) -> NoReturn:
+def _build(start: GraderStart, serve: Callable[[Judge], Any]) -> NoReturn:
     adapter, root = import_adapter(start.kind), Path(start.root)
     os.chdir(root)
     if start.kind == "pytest":

@@ -45,5 +45,5 @@ def read_mapping(values: Mapping[str, Any]) -> object:
     numbers = [value for value in values.values() if isinstance(value, int | float) and not isinstance(value, bool)]
     flags = [value for value in values.values() if isinstance(value, bool)]
     if not numbers:
-        return {str(key): value for key, value in values.items()}  # labels are no verdict: an error says so
+        return {str(key): value for key, value in values.items()}  # labels give no verdict: an error says so
     return {"score": min(numbers), **({"passed": False} if not all(flags) else {})}
