@@ -23,7 +23,7 @@ PEERS = {
 }
 KNOWN = ("travel-user_task_1", "travel-user_task_17", "workspace-user_task_7", "workspace-user_task_17",
          "workspace-user_task_18", "workspace-user_task_20", "workspace-user_task_32")  # fmt: skip
-"""Tasks of which AgentDojo itself changed what its function checks, because the first one accepted too much."""
+"""Tasks of which AgentDojo itself changed what its function checks."""
 
 
 def write_dojo_runs(files: Sequence[Path], out: Path) -> int:
@@ -106,7 +106,7 @@ def grader_table(report: Mapping[str, Any]) -> str:
 
 
 def known_lines(reports: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The tasks that are known to accept too much: the wrong traces that each version of them accepts."""
+    """The tasks that AgentDojo changed: the wrong traces that each version of them accepts."""
     for name in KNOWN:
         shown = []
         for report in reports:
