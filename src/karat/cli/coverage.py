@@ -50,8 +50,7 @@ def command(
       karat coverage evals/checkout.yaml karat-results/
       karat coverage evals/checkout.yaml karat-results/ --min-asserted 0.8
       karat coverage evals/checkout.yaml karat-results/ --format html --output coverage.html
-      karat coverage evals/checkout.yaml karat-results/ --against production.jsonl --unlike unlike.jsonl
-      karat draft unlike.jsonl -o more.karat.yaml
+      karat coverage evals/checkout.yaml --against production.jsonl --unlike unlike.jsonl
     """
     from karat import api
     from karat.analysis.coverage.terminal import show_coverage

@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 
 from karat.model.suite import Case
 from karat.model.trace import Trace
+from karat.text.wording import with_article
 
 ErrorKind = Literal["raised", "hung", "ended", "bad-verdict", "no-case"]
 PASS_KEYS: Final = ("passed", "pass", "success", "successful", "accepted", "correct", "is_correct", "ok", "result")
@@ -115,5 +116,5 @@ def _plain(value: Any) -> Any:
 def _describe(value: object) -> str:
     if value is None:
         return "None"
-    text = repr(value) if isinstance(value, str | bytes) else f"a {type(value).__name__}"
+    text = repr(value) if isinstance(value, str | bytes) else with_article(type(value).__name__)
     return text if len(text) <= 80 else f"{text[:79]}…"
