@@ -15,7 +15,7 @@ MOST_RUNS: Final = 20
 class RowKind(StrEnum):
     """How far the whole runs agree on a case."""
 
-    OUTCOME = "outcome"
+    OUTCOME = "result"
     """It passed more often in some than in others."""
     WORDS = "words"
     """It came out alike, with other answers or calls."""
