@@ -105,6 +105,8 @@ def finish_case(
     if context is not None and context.attached:
         attachments = context.keep_attached(passed=verdict.status is CaseStatus.PASS)
         trace = structs.replace(trace, attachments=attachments, screen=context.screen)
+    if context is not None:
+        context.settle_leftovers(case.id, passed=verdict.status is CaseStatus.PASS)
     record = CaseRecord(**structs.asdict(item), trace=trace, verdict=verdict, duration_ms=duration_ms)
     line = _encode(record)
     if redactor.finds(line):

@@ -6,14 +6,18 @@ the order decides. A call that has no match is one that the other source did not
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from msgspec import Struct, structs
 
+from karat.evidence.commands import command_of, with_exit_code
 from karat.evidence.logs.events import tool_calls
 from karat.model.cost import COST, reported_cost
 from karat.model.trace import BY_ITSELF, Message, PossibleCall, SpanNode, Tokens, ToolCall, Trace, TraceError
+from karat.model.workspace import ProcessRun
+from karat.text.command_lines import line_of_argv, shell_line
 from karat.text.tool_results import parse_result
 
 
@@ -69,8 +73,29 @@ def complete_call(call: ToolCall, twin: ToolCall) -> ToolCall:
         message=call.message or twin.message,
         with_words=twin.with_words if call.with_words is None else call.with_words,
         refused=call.refused or twin.refused,
+        exit_code=twin.exit_code if call.exit_code is None else call.exit_code,
         unobserved={key: why for key, why in call.unobserved.items() if key not in unknown},
     )
+
+
+def merge_processes(calls: Sequence[ToolCall], runs: Sequence[ProcessRun]) -> list[ToolCall]:
+    """The calls of commands with the exit codes of their processes, which outweigh what a log says of them."""
+    lines: dict[int, tuple[str, ...]] = {
+        index: tuple(filter(None, (shell_line(run.argv), line_of_argv(run.argv), shlex.join(run.argv))))
+        for index, run in enumerate(runs)
+        if not run.own and run.exit_code is not None
+    }
+    merged = []
+    for call in calls:
+        line = command_of(call) if call.called else None
+        taken = next((index for index, texts in lines.items() if line and line in texts), None)
+        if taken is None and line:
+            taken = next((index for index, (text, *_) in lines.items() if len(line) > 3 and line in text), None)
+        code = None if taken is None else runs[taken].exit_code
+        if taken is not None:
+            del lines[taken]
+        merged.append(call if code is None else with_exit_code(structs.replace(call, exit_code=code)))
+    return merged
 
 
 def _find_pairs(calls: Sequence[ToolCall], others: Sequence[ToolCall], by_order: bool) -> dict[int, int]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import structs
 
+from karat.evidence.commands import read_exit_code
 from karat.evidence.merge import TurnEvidence
 from karat.evidence.model_traffic import LOST, ModelExchange, ModelTraffic, ObservedCall, find_repeated
 from karat.evidence.spans.envelopes import result_within
@@ -111,7 +112,7 @@ def read_call(request: CallRequest, message: str, returned: ReturnedResult | Non
         result = read_result_content(returned.content)
         success = call_success(result, raised=returned.failed)
         success = None if success and is_plain_text(result) else success
-    return ToolCall(
+    call = ToolCall(
         request.name,
         arguments,
         id=request.id or None,
@@ -123,6 +124,7 @@ def read_call(request: CallRequest, message: str, returned: ReturnedResult | Non
         message=message,
         with_words=request.with_words,
     )
+    return read_exit_code(call)
 
 
 def read_result_content(content: object) -> object:

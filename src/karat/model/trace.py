@@ -9,11 +9,12 @@ from typing import Any, Final, Literal
 from msgspec import Struct, StructMeta, field, structs
 
 from karat.model.faults import AlteredCall
+from karat.model.workspace import WorkspaceEvidence
 
 Channel = Literal[
     "tools", "tool_results", "tool_schemas", "ended_by", "telemetry", "page", "page_before", "answer_page",
     "final_message", "messages", "database", "state", "input", "duration_ms", "timings", "steps", "tokens",
-    "metadata", "spans", "case",
+    "metadata", "spans", "case", "files", "processes", "after",
 ]  # fmt: skip
 
 CallKind = Literal["tool", "provider", "handoff"]
@@ -60,7 +61,9 @@ class ToolCall(Struct, frozen=True, omit_defaults=True):
     with_words: bool | None = None
     """Whether that message says something too."""
     refused: bool = False
-    """A guard did not let it through, so it never ran."""
+    """A guard, or a permission of the agent itself, did not let it through, so it never ran."""
+    exit_code: int | None = None
+    """Of a command: the exit code that its source states."""
     unobserved: dict[str, str] = {}
     """Why its `arguments` or `result` were not observed; that is not the same as having none."""
 
@@ -84,7 +87,7 @@ class ToolCall(Struct, frozen=True, omit_defaults=True):
         return "success" if self.success else "failure"
 
     def __str__(self) -> str:
-        never = "refused by a guard" if self.refused else "requested, never run"
+        never = "refused" if self.refused else "requested, never run"
         return f"{self.name} ({self.outcome if self.called else never})"
 
 
@@ -232,6 +235,8 @@ class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True, metaclass=_Tr
     attachments: dict[str, str] = field(default_factory=dict)
     screen: ScreenMap | None = None
     """Where elements are on the attached screenshot, which was taken at the end of the last turn."""
+    workspace: WorkspaceEvidence | None = None
+    """What became of files, processes and hosts, where the case had a workspace; of a conversation, in all of it."""
     metadata: dict[str, Any] = field(default_factory=dict)
     error: TraceError | None = None
     altered_calls: tuple[AlteredCall, ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -51,17 +52,21 @@ def adopt_orphans() -> None:
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
-def kill_children() -> None:
-    """Kill and reap all children, and theirs as they become ours, until there are none."""
-    until = time.monotonic() + SWEEP
-    while time.monotonic() < until:
+def kill_children(spared: str = "", seconds: float = 0.0) -> None:
+    """Kill and reap all children, and theirs as they become ours, until there are none.
+
+    A child of the name `spared` has so many seconds to come to an end by itself.
+    """
+    began = time.monotonic()
+    while (now := time.monotonic()) < began + SWEEP:
         try:
             while os.waitpid(-1, os.WNOHANG) != (0, 0):
                 continue
         except ChildProcessError:
             return
         for child in _children():
-            _signal(os.kill, child, signal.SIGKILL)
+            if not (now < began + seconds and _name_of(child) == spared):
+                _signal(os.kill, child, signal.SIGKILL)
         time.sleep(0.002)
 
 
@@ -72,6 +77,51 @@ def end_with(parent: int, how: signal.Signals) -> None:
         os._exit(0)
 
 
+def leave_as(status: int) -> None:
+    """End this process as another one ended: with the same exit code, or by the same signal."""
+    code = os.waitstatus_to_exitcode(status)
+    if code < 0:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if -code not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(-code, signal.SIG_DFL)
+        signal.raise_signal(-code)
+    os._exit(code)
+
+
+def count_descendants() -> int:
+    """How many processes are below this one, on Linux."""
+    parents = dict(_parents())
+    below = {os.getpid()}
+    found = 0
+    while more := {pid for pid, parent in parents.items() if parent in below and pid not in below}:
+        below |= more
+        found = len(below) - 1
+    return found
+
+
+def kill_marked(mark: bytes) -> int:
+    """Kill every process in whose environment something is, until there are none; how many there were."""
+    killed, until = set[int](), time.monotonic() + SWEEP
+    while time.monotonic() < until:
+        marked = [pid for pid, _ in _parents() if _has_mark(pid, mark)]
+        if not marked:
+            break
+        for pid in marked:
+            _signal(os.kill, pid, signal.SIGKILL)
+        killed.update(marked)
+        time.sleep(0.002)
+    return len(killed)
+
+
+def _has_mark(pid: int, mark: bytes) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stat, open(f"/proc/{pid}/environ", "rb") as environ:
+            is_zombie = stat.read().rpartition(b")")[2].split()[0] == b"Z"
+            return not is_zombie and mark in environ.read()
+    except OSError:
+        return False
+
+
 def _prctl(option: int, value: int) -> None:
     if _libc is not None:
         _libc.prctl(option, value)
@@ -79,6 +129,19 @@ def _prctl(option: int, value: int) -> None:
 
 def _children() -> Iterator[int]:
     me = os.getpid()
+    return (pid for pid, parent in _parents() if parent == me)
+
+
+def _name_of(pid: int) -> str:
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def _parents() -> Iterator[tuple[int, int]]:
+    """Each process with its parent."""
     for name in os.listdir("/proc") if sys.platform == "linux" else ():
         if name.isdigit():
             try:
@@ -86,8 +149,7 @@ def _children() -> Iterator[int]:
                     parent = int(file.read().rpartition(b")")[2].split()[1])
             except (FileNotFoundError, ProcessLookupError):
                 continue
-            if parent == me:
-                yield int(name)
+            yield int(name), parent
 
 
 def _signal(how: Callable[[int, int], None], process: int, number: signal.Signals) -> None:

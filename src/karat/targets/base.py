@@ -17,6 +17,7 @@ from karat.model.trace import ScreenMap, Trace, TraceError
 from karat.proxy.faults.world import CaseWorld
 from karat.targets.capabilities import Limits
 from karat.targets.config import TargetConfig
+from karat.targets.workspaces.case_workspace import CaseWorkspace
 from karat.text.wording import error_text
 
 DENIED = "denied"
@@ -28,10 +29,10 @@ class TargetError(KaratError):
 
     Kinds: `agent` it raised or exited, `bad-answer` what it gave is not an answer, `backend` the log says that the
     backend broke, `config` its options do not fit the app, `setup` a setup prompt failed, `setup-hook`, `teardown-hook`
-    and `database-hook` a hook failed, `timeout` a turn took too long, `not-recorded` a replay lacks it, `telemetry` the
-    log could not be followed, `gone` the app or the browser ended, or the service cannot be reached, `not-asked` the
-    answer of a turn to an approval fits nothing that waits for one, `denied` it lets no one in or is not what the
-    configuration says, which ends the run.
+    and `database-hook` a hook failed, `workspace` it could not be made or outgrew its limits, `timeout` a turn took too
+    long, `not-recorded` a replay lacks it, `telemetry` the log could not be followed, `gone` the app or the browser
+    ended, or the service cannot be reached, `not-asked` the answer of a turn to an approval fits nothing that waits for
+    one, `denied` it lets no one in or is not what the configuration says, which ends the run.
     """
 
     exit_code = ExitCode.FAILED
@@ -93,6 +94,10 @@ class RunContext:
     """The stubs and faults of the case; None if it has none."""
     guard_world: Callable[[CaseWorld | None], CaseWorld] | None = None
     """Puts a guard around the world of the case; None: there is none."""
+    workspace: CaseWorkspace | None = None
+    """Where the agent works, if it has a copy of a folder for this run: what starts a process starts it there."""
+    leftovers: list[CaseWorkspace] = field(default_factory=list)
+    """Workspaces that are over, and are kept if the case does not pass."""
     on_turn: Callable[[str | None], None] | None = None
     """Hears of each turn that begins, with its prompt in a conversation."""
 
@@ -117,6 +122,15 @@ class RunContext:
             self.on_turn(prompt if decision is None else "")
         self.recorder.restart(prompt, decision)
         self.trace_context.begin_turn()
+
+    def settle_leftovers(self, case_id: str, *, passed: bool) -> None:
+        """Remove the workspaces that are over, or keep those of a case that did not pass, and say where they are."""
+        for workspace in self.leftovers:
+            if passed or not workspace.keep():
+                workspace.remove()
+            else:
+                self.notices.append(f"{case_id}: its workspace is kept in {workspace.root}")
+        self.leftovers.clear()
 
     def attach(self, name: str, file: Path, *, unless_passed: bool = False) -> None:
         """Keep a file with the trace, or keep it only if the case does not pass."""

@@ -67,6 +67,10 @@ def build(config: TargetConfig) -> Target:
         from karat.targets.wrappers.span_capture import SpanCapture  # few targets have spans, and it takes time to load
 
         inner = SpanCapture(build_inner, config, otlp)
+    if config.workspace is not None:
+        from karat.targets.workspaces.wrapper import WithWorkspace  # few targets have a workspace
+
+        inner = WithWorkspace(inner, config, config.workspace)
     target = WithSuccessRules(inner, config)
     return WithHooks(target, config) if config.setup or config.teardown or config.database else target
 

@@ -80,6 +80,8 @@ class _Telemetry(Struct, forbid_unknown_fields=True, kw_only=True):
 class CommandTarget:
     """An agent in a process of its own."""
 
+    has_workspaces = True
+
     def __init__(self, config: TargetConfig) -> None:
         self.limits = config.limits
         self.options = config.identity
@@ -105,7 +107,7 @@ class CommandTarget:
             return await self._converse(case, context)
         answers = _Answers(case, context)
         context.begin_turn()
-        child = Child(self._argv, self._config.root, self._environment(context), _request(case, context))
+        child = self._child(context, _request(case, context))
         running = asyncio.ensure_future(self._threads.call(partial(child.run, answers.line)))
         began, started_at = perf_counter(), time()
         budget = self._config.turn_timeout
@@ -126,7 +128,7 @@ class CommandTarget:
 
     async def _converse(self, case: Case, context: RunContext) -> Trace:
         """Several turns with one process."""
-        child = Child(self._argv, self._config.root, self._environment(context), spoken_to=True)
+        child = self._child(context, spoken_to=True)
         talk = _Talk(case, context, child.send)
         running = asyncio.ensure_future(self._threads.call(partial(child.run, talk.line)))
         running.add_done_callback(talk.over)
@@ -141,9 +143,18 @@ class CommandTarget:
             await asyncio.wait({running})
         return talk.finish(trace)
 
+    def _child(self, context: RunContext, stdin: bytes = b"", *, spoken_to: bool = False) -> Child:
+        """The process of a case: in its workspace, or in the folder of the configuration."""
+        environment, workspace = self._environment(context), context.workspace
+        if workspace is None:
+            return Child(self._argv, self._config.root, environment, stdin, spoken_to=spoken_to)
+        return Child(workspace.argv(self._argv), workspace.folder, environment, stdin, spoken_to=spoken_to)
+
     def _environment(self, context: RunContext) -> dict[str, str]:
         """The environment, with the trace context by which the process says whose spans it makes."""
-        env, trace_env = {**os.environ, **self._config.env}, context.trace_context.for_process()
+        workspace, own = context.workspace, self._config.env
+        env = {**os.environ, **own} if workspace is None else workspace.environment(own)
+        trace_env = context.trace_context.for_process()
         if trace_env and (resource := env.get(RESOURCE)):
             trace_env[RESOURCE] = f"{resource},{trace_env[RESOURCE]}"
         return env | trace_env

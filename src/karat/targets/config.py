@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
 import msgspec
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct, field, to_builtins
 
 from karat.errors import ConfigError
 from karat.plugins.project import UNKNOWN, Project, join_dotted, line_of, read_table
 from karat.proxy.tape.settings import TapeSettings
 from karat.targets.capabilities import FOREVER, Limits
+from karat.targets.workspaces.settings import DEFAULT_EVIDENCE, Evidence, WorkspaceSettings
 from karat.text.regexes import lazy
 from karat.text.wording import did_you_mean
 
@@ -59,6 +60,12 @@ class _TargetBase(Struct, frozen=True, kw_only=True):
     """What answers instead of tools in every case, as a suite spells it."""
     faults: tuple[object, ...] = ()
     """What goes wrong around the agent in every case, as a suite spells it."""
+    workspace: WorkspaceSettings | None = None
+    """A folder that each case gets a copy of."""
+    evidence: tuple[Evidence, ...] = DEFAULT_EVIDENCE
+    """What is looked at where there is a workspace."""
+    ignore_files: tuple[Text, ...] = ()
+    """Files of a workspace whose changes do not count."""
     deterministic: bool = False
     """Whether it answers the same each time: then one run shows that a case broke."""
 
@@ -85,6 +92,10 @@ class TargetConfig(_TargetBase, frozen=True, kw_only=True):
     version: str = ""
     """What the team calls the state of the agent; it is reported, and makes no other target of it."""
     options: dict[str, object] = field(default_factory=dict)
+    own_files: tuple[str, ...] = ()
+    """What a preset says that its program writes by itself below HOME: `.codex/**`."""
+    keep_workspaces: bool = False
+    """Whether the workspaces of cases that do not pass are left on the disk."""
 
     @property
     def import_path(self) -> list[Path]:
@@ -106,9 +117,16 @@ class TargetConfig(_TargetBase, frozen=True, kw_only=True):
             **{name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()},
             "env": _digests(dict(sorted(self.env.items()))),
             "mcp_complete": self.mcp_complete or None,
+            **self._workspace_identity(),
             "options": {key: _digests(value) if key in HIDDEN else value for key, value in self.options.items()},
         }
         return {key: value for key, value in parts.items() if value not in (None, "", [], {})}
+
+    def _workspace_identity(self) -> dict[str, object]:
+        if self.workspace is None:
+            return {}
+        files = {"ignore_files": [*self.ignore_files]} if self.ignore_files else {}
+        return {"workspace": to_builtins(self.workspace), "evidence": [*self.evidence], **files}
 
 
 class _ConfigBase(Struct, frozen=True, kw_only=True):
@@ -257,6 +275,8 @@ def parse_rate(text: str) -> float:
 def _target(name: str, table: dict[str, object], project: Project) -> TargetConfig:
     file, section = Path(project.file), join_dotted(project.section, "targets", name)
     own_options = _own_options(table)
+    if isinstance(folder := table.get("workspace"), str):
+        table = {**table, "workspace": {"folder": folder}}
     try:
         settings = read_table(
             {key: value for key, value in table.items() if key not in own_options}, _TargetTable, file, section
@@ -290,8 +310,17 @@ def _target(name: str, table: dict[str, object], project: Project) -> TargetConf
         limits=limits,
         version=settings.version or "",
         options={**settings.options, **own_options},
-        **{name: getattr(settings, name) for name in _TargetBase.__struct_fields__},
+        **{
+            **{name: getattr(settings, name) for name in _TargetBase.__struct_fields__},
+            "telemetry": _telemetry(settings),
+        },
     )
+
+
+def _telemetry(settings: _TargetTable) -> dict[str, object]:
+    """What is said of telemetry, with the sources that `evidence` asks for."""
+    asked = {"models": "models" in settings.evidence, "otlp": "spans" in settings.evidence}
+    return {**{name: True for name, wanted in asked.items() if wanted}, **settings.telemetry}
 
 
 def _check_fault_keys(settings: _TargetTable, file: Path, section: str) -> None:

@@ -89,6 +89,8 @@ class ShortCall(Struct, forbid_unknown_fields=True, kw_only=True):
     parent: str | None = None
     message: str | int | None = None
     with_words: bool | None = None
+    refused: bool = False
+    exit_code: int | None = None
 
 
 class Short(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -266,6 +268,8 @@ def tool_call(call: ShortCall) -> ToolCall:
         parent=call.parent,
         message=None if call.message is None else str(call.message),
         with_words=call.with_words,
+        refused=call.refused,
+        exit_code=call.exit_code,
     )
 
 

@@ -17,26 +17,40 @@ from karat.text.tool_results import parse_result
 
 
 class SuccessRule(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A call succeeded if `field` of its result (`booking.state`) is one of `is`, or if `text` is found in it."""
+    """A call succeeded if `field` of its result (`booking.state`) is one of `is`, or if `text` is found in it.
+
+    It failed if `failure_text` is found in it, whatever else holds; alone, that is the rule.
+    """
 
     path: str = field(default="", name="field")
     values: Annotated[list[object], Meta(min_length=1)] | None = field(default=None, name="is")
     text: str = ""
+    failure_text: str = ""
 
     def flaw(self) -> str:
         """What is wrong with it, or nothing."""
-        if bool(self.path) is bool(self.text) or (self.values is None) is bool(self.path):
-            return "give either `field` with `is`, or `text`."
-        try:
-            return "`text` matches every result." if self.text and safe_regex.matches_empty(self.text) else ""
-        except safe_regex.BadPattern as error:
-            return f"`text` is not a regex: {error}."
+        alone = self.failure_text and not (self.path or self.text) and self.values is None
+        if not alone and (bool(self.path) is bool(self.text) or (self.values is None) is bool(self.path)):
+            return "give either `field` with `is`, or `text`; `failure_text` beside it, or alone."
+        for name, pattern in (("text", self.text), ("failure_text", self.failure_text)):
+            try:
+                if pattern and safe_regex.matches_empty(pattern):
+                    return f"`{name}` matches every result."
+            except safe_regex.BadPattern as error:
+                return f"`{name}` is not a regex: {error}."
+        return ""
 
     def holds(self, result: object) -> bool | None:
         """Whether a call with this result succeeded; None if the result does not tell."""
+        if result is None:
+            return None
+        text = result if isinstance(result, str) else msgspec.json.encode(result).decode()
+        if self.failure_text and safe_regex.search(self.failure_text, text) is not None:
+            return False
         if self.text:
-            text = result if isinstance(result, str) else msgspec.json.encode(result).decode()
-            return safe_regex.search(self.text, text) is not None if result is not None else None
+            return safe_regex.search(self.text, text) is not None
+        if not self.path:
+            return True
         value: object = parse_result(result)
         for part in self.path.split("."):
             if not isinstance(value, Mapping) or part not in value:

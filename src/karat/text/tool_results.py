@@ -228,11 +228,12 @@ def _is_failed_entry(item: object, depth: int) -> bool:
 
 
 def _fold_keys(table: Mapping[object, object]) -> dict[str, object]:
-    return {_fold_key(str(key)): value for key, value in table.items()}
+    return {fold_key(str(key)): value for key, value in table.items()}
 
 
 @lru_cache(maxsize=4096)
-def _fold_key(key: str) -> str:
+def fold_key(key: str) -> str:
+    """A key without its case and the marks between its words."""
     return key.lower().replace("_", "").replace("-", "")
 
 

@@ -23,6 +23,7 @@ class WrappedTarget:
         self.options = target.options
         self.secrets = secrets_of(target)
         self.reaches = reach_of(target)
+        self.has_workspaces = bool(getattr(target, "has_workspaces", False))
 
     async def open(self) -> None:
         await self._target.open()

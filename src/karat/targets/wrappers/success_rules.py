@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from operator import is_
 from typing import TypeVar
 
 import msgspec
@@ -11,6 +12,7 @@ from msgspec import Struct, structs
 from karat.checks.tools.names import tools_named
 from karat.checks.tools.validity import judges_arguments
 from karat.errors import ConfigError
+from karat.evidence.commands import read_exit_code
 from karat.evidence.logs.dialects import LogEvents
 from karat.evidence.logs.events import find_broken_backend, tool_calls
 from karat.evidence.merge import merge_calls

@@ -15,6 +15,7 @@ from unicodedata import normalize
 import regex
 from msgspec import Struct
 
+from karat.text.words.commands import COMMANDS
 from karat.text.words.deeds import CLAIMS, DENIALS
 from karat.text.words.quantities import AGES, NUMBERS
 from karat.text.words.results import RESULTS
@@ -54,8 +55,8 @@ def _read_lists(text: str, replaceable: bool) -> Iterator[tuple[str, WordList]]:
 
 LISTS = {
     name: word_list
-    for text in (CLAIMS, DENIALS, ASKING, OUTCOMES, CONSENT, SENTENCES, RESULTS, NUMBERS, AGES)
-    for name, word_list in _read_lists(text, replaceable=text not in (RESULTS, NUMBERS, AGES))
+    for text in (CLAIMS, DENIALS, ASKING, OUTCOMES, CONSENT, SENTENCES, RESULTS, COMMANDS, NUMBERS, AGES)
+    for name, word_list in _read_lists(text, replaceable=text not in (RESULTS, COMMANDS, NUMBERS, AGES))
 }
 """All lists by name."""
 

@@ -11,7 +11,6 @@ and the file descriptors for the worker. It ends as the worker ended, with the s
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import sys
 
@@ -37,7 +36,7 @@ def main() -> None:
     status = _end_of(worker)
     process_tree.kill_group(worker)
     process_tree.kill_children()
-    _leave_as(status)
+    process_tree.leave_as(status)
 
 
 def _become_worker(supervisor: int, channels: list[int]) -> None:
@@ -66,16 +65,6 @@ def _end_of(worker: int) -> int:
         pid, status = os.waitpid(-1, 0)
         if pid == worker:
             return status
-
-
-def _leave_as(status: int) -> None:
-    code = os.waitstatus_to_exitcode(status)
-    if code < 0:
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        if -code not in (signal.SIGKILL, signal.SIGSTOP):
-            signal.signal(-code, signal.SIG_DFL)
-        signal.raise_signal(-code)
-    os._exit(code)
 
 
 if __name__ == "__main__":
