@@ -84,11 +84,11 @@ class Deeds:
         if self.sees_processes:
             if why := self._trace.cut("processes") or (NO_COMMAND_NOTED if not self._evidence.processes else ""):
                 return why
-            why = self._trace.why_incomplete("tools")
-            return NO_REFUSALS.format(why) if attempts and why else ""
-        if why := self._trace.why_incomplete("tools"):
+            unlogged = self._trace.why_incomplete("tools")
+            return NO_REFUSALS.format(unlogged) if attempts and unlogged else ""
+        if unlogged := self._trace.why_incomplete("tools"):
             hint = self._trace.why_unobserved("processes") or NO_WORKSPACE
-            return f"{why}; {hint}"
+            return f"{unlogged}; {hint}"
         if possible := next((call for call in self._trace.possible_calls if _may_be_command(call)), None):
             return possible.why
         for _, call, line in self._lines:

@@ -72,6 +72,8 @@ class Declared(Struct, frozen=True):
     """What evaluators of other tools mean, by their names: the `expected` that asks for the same."""
     tools: Mapping[str, Sequence[str]] = {}
     """Groups of tools, by the names that `@name` means."""
+    claims: Mapping[str, Mapping[str, Any]] = {}
+    """Claims of a coding agent: their words, and the command that bears each out."""
     rules: tuple[str, ...] = ()
     """The files of rules that hold in every suite."""
 

@@ -23,6 +23,7 @@ DEFAULT_WEIGHTS: dict[str, float] = {
     Group.QA: 0.35,
     Group.BUDGET: 0.10,
     Group.RULES: 0.35,
+    Group.WORKSPACE: 0.35,
 }
 ALWAYS_HARD = frozenset((Group.RULES,))
 """Groups in which a failed check fails the case, whatever its threshold."""

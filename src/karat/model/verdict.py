@@ -21,6 +21,7 @@ class Group(StrEnum):
     QA = "qa"
     BUDGET = "budget"
     RULES = "rules"
+    WORKSPACE = "workspace"
 
 
 class Status(StrEnum):

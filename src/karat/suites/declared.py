@@ -24,7 +24,20 @@ def declared_keys(known_keys: KnownKeys) -> dict[str, Key]:
     )
     words = "Word lists in place of the published ones, or {add: [...]} to add to one: docs/words.md."
     groups = "Groups of tools: `@name` means these wherever tools are named."
+    claims = "What a coding agent may claim to have done: its words, and the command that must then have succeeded."
+    claim = RecordShape(
+        "Claim",
+        "A claim, and the command that bears it out.",
+        {
+            "words": Key(_PHRASES, "Words that make the claim.", required=True),
+            "run": Key(
+                TextShape(pattern=NOT_BLANK), "A regex that finds the command, by its line or its words.", required=True
+            ),
+        },
+        known_keys,
+    )
     return {
+        "claims": Key(MapShape(TextShape(pattern=r"^\w[\w-]*$"), claim, 1), claims),
         "tools": Key(MapShape(TextShape(pattern=r"^\w[\w-]*$"), _PHRASES, 1), groups),
         "effects": Key(MapShape(TextShape(pattern=NOT_BLANK), _PHRASES, 1), effects),
         "words": Key(MapShape(names, UnionShape((_PHRASES, more)), 1), words),
@@ -42,6 +55,7 @@ def read_declared(tree: Mapping[str, Any], project: Declared) -> Declared:
         {**project.words, **words},
         project.evaluators,
         sound.get("tools", {}),
+        sound.get("claims", {}),
         project.rules,
     )
 
@@ -60,6 +74,8 @@ def with_declared(expected: Mapping[str, Any], declared: Declared) -> dict[str, 
         complete["effects"] = declared.effects
     if declared.words:
         complete["words"] = declared.words
+    if declared.claims:
+        complete["claim_words"] = declared.claims
     if declared.tools:
         complete["tool_groups"] = declared.tools
     return complete

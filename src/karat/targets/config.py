@@ -298,6 +298,7 @@ def _target(name: str, table: dict[str, object], project: Project) -> TargetConf
     if settings.stubs or settings.faults:
         _check_fault_keys(settings, file, section)
     recorded = _McpTable(url=settings.mcp_record) if isinstance(settings.mcp_record, str) else settings.mcp_record
+    plain = {name: getattr(settings, name) for name in _TargetBase.__struct_fields__}
     return TargetConfig(
         kind=kind,
         spec=spec,
@@ -310,10 +311,7 @@ def _target(name: str, table: dict[str, object], project: Project) -> TargetConf
         limits=limits,
         version=settings.version or "",
         options={**settings.options, **own_options},
-        **{
-            **{name: getattr(settings, name) for name in _TargetBase.__struct_fields__},
-            "telemetry": _telemetry(settings),
-        },
+        **{**plain, "telemetry": _telemetry(settings)},
     )
 
 

@@ -6,7 +6,7 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -234,27 +234,14 @@ def _printable(path: str) -> str:
 
 def remove_folder(folder: Path) -> None:
     """Remove a folder with all in it, whatever its permissions are. No link is followed."""
-    for place in (folder, *_closed_folders(folder)):
-        try:
-            if stat.S_ISDIR(os.lstat(place).st_mode):
-                os.chmod(place, 0o700)
-        except OSError:
-            continue
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def _closed_folders(folder: Path) -> Sequence[str]:
-    """The folders in which nothing may be looked up or removed as they are, each made open on the way."""
-    closed, pending = [], [str(folder)]
+    pending = [str(folder)]
     while pending:
         place = pending.pop()
         try:
-            found = os.lstat(place)
-            if stat.S_IMODE(found.st_mode) & 0o700 != 0o700:
+            if stat.S_IMODE(os.lstat(place).st_mode) & 0o700 != 0o700:
                 os.chmod(place, 0o700)
-                closed.append(place)
             with os.scandir(place) as entries:
                 pending += [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
         except OSError:
             continue
-    return closed
+    shutil.rmtree(folder, ignore_errors=True)

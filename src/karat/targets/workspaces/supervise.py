@@ -1,8 +1,8 @@
 """The supervisor of a command in a workspace: it starts the command, and leaves nothing of it behind.
 
-Started as a script: `python -I -S supervise.py NOTES FOLDER MEGABYTES FILES PROCESSES COMMAND...`. It hands stdin, stdout, stderr
-and the exit status on. On Linux it becomes the parent of whatever loses its own, and kills that at the end. A command
-that fills the disk or starts too many processes is killed, and `NOTES/stopped` says why.
+Started as a script: `python -I -S supervise.py NOTES FOLDER MEGABYTES FILES PROCESSES COMMAND...`. It hands stdin,
+stdout, stderr and the exit status on. On Linux it becomes the parent of whatever loses its own, and kills that at the
+end. A command that fills the disk or starts too many processes is killed, and `NOTES/stopped` says why.
 """
 
 from __future__ import annotations
@@ -110,11 +110,11 @@ def _attend(command: int, limits: Limits) -> int:
 
 def _wait() -> int:
     """Wait for a signal, but not for long; which it was."""
-    if sys.platform == "linux":
+    if hasattr(signal, "sigtimedwait"):
         event = signal.sigtimedwait(AWAITED, LOOK)
         return event.si_signo if event is not None else 0
     time.sleep(LOOK / 5)
-    return signal.sigwait({signal.SIGTERM}) if signal.SIGTERM in signal.sigpending() else 0
+    return int(signal.sigwait({signal.SIGTERM})) if signal.SIGTERM in signal.sigpending() else 0
 
 
 def _measure(folder: str) -> tuple[int, int]:

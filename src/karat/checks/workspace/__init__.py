@@ -1,0 +1,1 @@
+"""What a coding agent did: commands, files, skills, and whether its claims hold against that."""
