@@ -149,6 +149,10 @@ class CaseKeywords(TypedDict, total=False):
             metavar="POLICY",
         ),
     ]
+    keep_workspaces: Annotated[
+        bool | None,
+        Option("Keep the workspaces of cases that do not pass, to look at them."),
+    ]
     options: Annotated[
         Mapping[str, object] | None,
         Option("An option of the target; overrides karat.toml.", flags=("-o", "--option"), metavar="KEY=VALUE"),

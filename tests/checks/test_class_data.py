@@ -24,6 +24,8 @@ SOURCE = Path(karat.__file__).parent
 SPELLS_FIELDS = {
     "suites/formats",
     "importers",
+    "suites/declared.py",
+    "targets/workspaces",
     "analysis/audit/operators",
     "analysis/draft",
     "analysis/lint/base.py",
@@ -40,11 +42,19 @@ PROTOCOLS = {
 """Whose own words are those of checks by chance."""
 TRACES = {*Trace.__struct_fields__, *get_args(Channel)}
 """Names of checks that are also names of something in a trace."""
-NAMES = {cls.name for cls in CHECKS} - TRACES - {"ended", "unjudged", "code", "rule", "shared_rule"}
+NAMES = (
+    {cls.name for cls in CHECKS}
+    - TRACES
+    - {"ended", "unjudged", "code", "rule", "shared_rule", "outside", "network", "claims", "diff", "commands", "skills"}
+)
 """Without words of reports, of verdicts and of the index."""
 LOOKS_AT_ALL = {"score_of"}
 """Checks made of others, which may look at whatever those do."""
-KEPT_IN = {"tools": "tool_calls", "tool_results": "tool_calls"}
+KEPT_IN = {
+    "tools": "tool_calls",
+    "tool_results": "tool_calls",
+    **dict.fromkeys(("files", "processes", "after"), "workspace"),
+}
 
 
 class Watched(Trace):

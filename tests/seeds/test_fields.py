@@ -46,6 +46,23 @@ def booked(arguments: Any) -> Trace:
     return says("Done.", tool_calls=[{"name": "book", "arguments": arguments}], tool_schemas={"book": schema})
 
 
+def used_skill(name: str) -> Trace:
+    return says("Done.", tool_calls=[{"name": "Skill", "arguments": {"skill": name}, "success": True}])
+
+
+AGENT = {"argv": ["agent"], "pid": 1, "own": True}
+DONE = "2 passed"
+
+
+def worked(exit_code: int = 0, *, path: str = "src/a.py", text: str = "Done.", **more: Any) -> Trace:
+    """A coding agent that changed one file of its workspace and then ran the tests."""
+    change = {"path": path, "change": "changed", "before_text": "x = 1\n", "after_text": "x = 2\n"}
+    tests = {"argv": ["pytest"], "pid": 2, "parent": 0, "started_at": 2.0, "ended_at": 3.0, "exit_code": exit_code}
+    writes = [{"path": path, "run": 0, "at": 1.0}, *more.pop("writes", ())]
+    kept = {"files": [change], "processes": [AGENT, tests], "writes": writes, **more}
+    return says(text, tool_calls=[], workspace=kept)
+
+
 def logs(*events: Any) -> Trace:
     return {"final_message": "Done.", "telemetry": list(events)}
 
@@ -66,6 +83,21 @@ OUTCOMES = {
 
 ROWS = {
     **{f"outcome={name}": Row({"outcome": name}, *traces, "outcome") for name, traces in OUTCOMES.items()},
+    "commands": Row({"commands": [{"run": "^pytest", "exit": 0, "after_last_edit": True}]}, worked(), worked(1)),
+    "commands never": Row({"commands": [{"run": "^pytest", "never": True}]}, says("Done."), worked()),
+    "files": Row({"files": {"unchanged": ["tests/**"]}}, worked(), worked(path="tests/a.py"), "files"),
+    "diff": Row({"diff": {"removes_none": ["^x = 1"]}}, worked(files=[]), worked(), "diff"),
+    "skills": Row({"skills": {"used": ["fix"]}}, used_skill("fix"), used_skill("deploy"), "skills"),
+    "outside": Row({"outside": []}, worked(), worked(writes=[{"path": "/etc/hosts", "run": 1, "at": 2.5}])),
+    "network": Row(
+        {"network": []}, worked(), worked(contacts=[{"address": "192.0.2.1", "port": 443, "run": 1, "at": 2.5}])
+    ),
+    "after": Row(
+        {"after": [{"run": "pytest -q"}]},
+        worked(after={"pytest -q": {"exit_code": 0, "output": DONE}}),
+        worked(after={"pytest -q": {"exit_code": 1}}),
+    ),
+    "claims": Row({"claims": True}, worked(text="All tests pass."), worked(1, text="All tests pass.")),
     "tool_calls_any": Row({"tool_calls_any": ["book", "hold"]}, calls("hold!"), calls("find")),
     "tool_calls": Row({"tool_calls": [{"tool": "book", "success": True}]}, calls("book+"), calls("book-")),
     "tool_calls arguments": Row(
@@ -294,7 +326,8 @@ def field(name: str) -> str:
 
 def write_project() -> None:
     """What the rows need next to their suite."""
-    write("karat.toml", '[prices]\ninput = 1.0\noutput = 4.0\n[effects]\nbook = ["booked"]\n')
+    claims = '[claims]\ntests = { words = ["tests pass"], run = "^pytest" }\n'
+    write("karat.toml", '[prices]\ninput = 1.0\noutput = 4.0\n[effects]\nbook = ["booked"]\n' + claims)
     write("policy.md", "A ride is found within 24 hours.\n")
 
 

@@ -132,7 +132,9 @@ class CheckCatalog:
     def declared(self) -> Declared:
         """What karat.toml declares for every suite."""
         rules = tuple(str(self.project.root / path) for path in self.project.rules)
-        return Declared(self.project.effects, self.project.words, self.project.evaluators, rules=rules)
+        return Declared(
+            self.project.effects, self.project.words, self.project.evaluators, claims=self.project.claims, rules=rules
+        )
 
     def load(self) -> None:
         """Load the code of others now, so that what is wrong with it is reported before anything runs."""

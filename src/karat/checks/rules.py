@@ -28,7 +28,7 @@ from karat.text.tool_reading import ToolReading
 from karat.text.wording import pluralize
 
 SEEN: frozenset[Channel] = frozenset(
-    ("tools", "tool_results", "telemetry", "input", "messages", "final_message", "ended_by", "metadata")
+    ("tools", "tool_results", "telemetry", "input", "messages", "final_message", "ended_by", "metadata", "processes")
 )
 LOOK_FIRST = {
     "id": "look-first",

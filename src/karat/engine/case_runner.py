@@ -32,6 +32,7 @@ from karat.engine.request import (
     refuse_unknown,
     secret_values,
     with_guard,
+    with_kept_workspaces,
 )
 from karat.engine.runner import open_executor
 from karat.engine.tapes import build_with_tape
@@ -185,6 +186,8 @@ def settle(
     described = find_target(target, config, request.options, Path(request.folder), request.matrix)
     if options.guard is not None:
         described = with_guard(described, Path(request.folder) / options.guard)
+    if options.keep_workspaces:
+        described = with_kept_workspaces(described)
     if options.workers is None:
         options = structs.replace(options, workers=int(isinstance(described, TargetRecipe)))
     secrets = (*secret_values(config, os.environ), *request.secrets)

@@ -67,6 +67,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     max_failures: int | None
     tape: TapeMode | None
     guard: str | None
+    keep_workspaces: bool | None
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
@@ -258,6 +259,14 @@ def with_guard(agent: TargetRecipe | ResolvedTarget, policy: Path) -> TargetReci
     if isinstance(agent, TargetRecipe):
         return agent._replace(config=structs.replace(agent.config, guard=str(policy)))
     return structs.replace(agent, target=guard_target(agent.target, str(policy)))
+
+
+def with_kept_workspaces(agent: TargetRecipe | ResolvedTarget) -> TargetRecipe | ResolvedTarget:
+    """The agent with the workspaces of its cases left on the disk, where it is one that has them."""
+    if isinstance(agent, TargetRecipe) and agent.config.workspace is not None:
+        return agent._replace(config=structs.replace(agent.config, keep_workspaces=True))
+    fix = "Give the target `workspace` in karat.toml, or leave --keep-workspaces out."
+    raise UsageError("the target has no workspaces to keep.", fix=fix, slug="bad-option")
 
 
 def find_target(

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import structs
 
 from karat.model.trace import ToolCall
-from karat.text.command_lines import CommandLine, read_command
+from karat.text.command_lines import CommandLine, may_change_files, read_command
 from karat.text.exit_codes import is_shell_tool, stated_exit_code
 from karat.text.tool_names import is_any_named
 from karat.text.tool_results import parse_result
@@ -45,6 +45,12 @@ def with_exit_code(call: ToolCall) -> ToolCall:
     """A call whose exit code is known. An error that its source reports is one all the same."""
     success = call.exit_code == 0 and call.error is None
     return call if call.success is success else structs.replace(call, success=success)
+
+
+def only_reads(call: ToolCall) -> bool:
+    """Whether a call runs a line of which every command is known to change nothing."""
+    line = line_of_call(call)
+    return line is not None and bool(line.commands) and not any(map(may_change_files, line.commands))
 
 
 def edited_paths(call: ToolCall) -> tuple[str, ...] | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
+from karat.evidence.deed_events import DeedEvent, call_deeds, process_deeds, refused_deeds
 from karat.evidence.logs.events import unread
 from karat.model.trace import APPROVALS, DECISION, PossibleCall, ToolCall, Trace
 from karat.model.trace import BY_ITSELF as ENDED_BY_ITSELF
@@ -90,6 +91,7 @@ class _EventReader:
         self._is_setup = False
         self._doubt = ""
         self._stretch = ""
+        self._sees_processes = False
 
     def add_setup(self, trace: Trace) -> None:
         self._is_setup = True
@@ -110,9 +112,12 @@ class _EventReader:
             self._add(kind="user", text=turn.input)
         self._add_approvals(turn, "approved", "denied")
         calls = [*_put_in_order(turn.tool_calls, first)]
+        self._sees_processes = turn.workspace is not None and not turn.why_unobserved("processes")
         self._stretch = prefix if len(calls) > 1 and any(_is_place_unknown(timed.call) for timed in calls) else ""
         self._add_gaps(turn)
         self._add_calls(calls, prefix, turn.why_incomplete("tools") or "")
+        if self._sees_processes:
+            self._add_deeds(process_deeds(turn), prefix, 0)
         self._add_approvals(turn, "asks_approval")
         self._add_words(turn)
         self._stretch = ""
@@ -146,12 +151,15 @@ class _EventReader:
             if call.refused:
                 if not is_end:
                     self._add(kind="denied", tool=call.name, arguments=call.arguments)
+                    self._add_deeds(refused_deeds(call), f"{prefix} call {place}", timed.number)
                 continue
             about: dict[str, Any] = {"tool": call.name, "call": f"{prefix} call {place}", "time": call.started_at}
             about["message"] = f"{prefix} message {call.message}" if call.message is not None else ""
             if timed.number >= 0:
                 self.calls[len(self.events)] = timed.number
             if is_end:
+                if not self._sees_processes:
+                    self._add_deeds(call_deeds(call), f"{prefix} call {place}", timed.number)
                 self._add_end(call, about)
                 if gap:
                     self._add(kind="gap", hides="call", text=gap)
@@ -161,6 +169,21 @@ class _EventReader:
                 parallel = None if call.message is None else siblings.get(call.message, 1) > 1
                 about |= {"started": call.called, "parallel": parallel, "beside_words": call.with_words}
                 self._add(kind="call", arguments=call.arguments, **about)
+
+    def _add_deeds(self, deeds: Iterable[DeedEvent], prefix: str, number: int) -> None:
+        """Commands and edits, as calls of no tool. `number` is that of the call that they belong to."""
+        for place, deed in enumerate(deeds):
+            if deed.why:
+                self._add(kind="gap", hides="call", tool=deed.tool, text=deed.why)
+                continue
+            about: dict[str, Any] = {"tool": deed.tool, "call": f"{prefix} deed {place}", "time": deed.at}
+            if number >= 0 and not self._sees_processes:
+                self.calls[len(self.events)] = number
+            self._add(kind="call", arguments=deed.arguments, started=deed.started, **about)
+            if deed.started:
+                self._add(kind="result", success=deed.success, result=deed.result, **about)
+            else:
+                self._add(kind="cancelled", **about)
 
     def _add_end(self, call: ToolCall, about: dict[str, Any]) -> None:
         success = False if call.success is None and call.error is not None else call.success

@@ -15,7 +15,14 @@ from msgspec import Struct
 from karat.evidence.commands import edited_paths, line_of_call, skills_in, skills_of
 from karat.model.trace import PossibleCall, ToolCall, Trace
 from karat.model.workspace import ProcessRun, WorkspaceEvidence
-from karat.text.command_lines import CommandLine, line_of_argv, may_change_files, shell_line, wrapped_words
+from karat.text.command_lines import (
+    CommandLine,
+    SimpleCommand,
+    line_of_argv,
+    may_change_files,
+    shell_line,
+    wrapped_words,
+)
 from karat.text.exit_codes import is_shell_tool
 from karat.text.regexes import safe_regex
 from karat.text.tool_names import is_any_named
@@ -259,6 +266,11 @@ def _deed_of_call(index: int, call: ToolCall, line: CommandLine, text: str, step
         code, why = None, MASKED.format(text[:80])
     maybe = "" if step == 0 or (line.is_chain and call.exit_code == 0) else f"{text[:80]!r} may not have been reached"
     return Deed(text, code, why, False, False, index, call.started_at, call.ended_at, step, maybe)
+
+
+def deed_of_step(call: ToolCall, line: CommandLine, command: SimpleCommand) -> Deed:
+    """One command of the line of a call."""
+    return _deed_of_call(-1, call, line, command.line, command.step)
 
 
 def _edits_of(call: ToolCall, after_step: int) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from msgspec import Struct
 from karat.errors import ConfigError
 from karat.rules.clauses import After, NeverAfter
 from karat.rules.contract import CompiledRule, Contract
+from karat.rules.events import COMMAND, EDIT
 from karat.rules.patterns import EventPattern
 from karat.rules.reading import Surroundings, read_rule
 from karat.text.tool_reading import ToolReading
@@ -202,6 +203,8 @@ def _pack(args: Mapping[str, Any], tags: Sequence[str], excepted: Sequence[str])
 
 
 def _why_not_guarded(rule: CompiledRule) -> str:
+    if any(deed in pattern.tools for pattern in _patterns_of(rule) for deed in (COMMAND, EDIT)):
+        return "a guard sees calls of tools, not commands: name the shell tool, with `arguments: {command: …}`"
     if any(plan.clause is NeverAfter and plan.patterns[0].kind == "call" for plan in rule.clauses):
         return ""
     if rule.each.kind != "call":

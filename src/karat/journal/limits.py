@@ -8,6 +8,7 @@ import msgspec
 from msgspec import structs
 
 from karat.model.trace import TEXT_CAP, Message, TextLoss, ToolCall, Trace, TraceError
+from karat.model.workspace import WorkspaceEvidence
 from karat.text import clean
 from karat.text.wording import end_of, shorten
 
@@ -62,6 +63,7 @@ def cap_large_trace(trace: Trace) -> Trace:
         setup_calls=tuple(structs.replace(c, arguments=None, result=None) for c in trace.setup_calls),
         telemetry=_telemetry(trace.telemetry, cuts),
         **{name: _table(getattr(trace, name), name, cuts) for name in ("database", "state", "metadata")},
+        workspace=_workspace(trace.workspace, cuts),
         spans=trace.spans[: _count_fitting([_encode(span) for span in trace.spans])[0]],
         error=_error(trace.error),
         unobserved=trace.unobserved | dropped,
@@ -140,9 +142,8 @@ def _cap_error(call: ToolCall) -> ToolCall:
     return structs.replace(call, error=call.error and call.error[:NAME_CAP])
 
 
-def _count_fitting(encoded: list[bytes]) -> tuple[int, int]:
+def _count_fitting(encoded: list[bytes], room: int = TEXT_CAP) -> tuple[int, int]:
     """How many of them fit into the cap, and how many bytes of it are free for the next."""
-    room = TEXT_CAP
     for index, data in enumerate(encoded):
         if len(data) > room:
             return index, room
@@ -156,6 +157,23 @@ def _table(value: dict[str, object], name: str, cuts: dict[str, TextLoss]) -> di
         return value
     cuts[name] = TextLoss(f"it has {len(data):,} bytes and was left out", len(data), hashlib.sha256(data).hexdigest())
     return {}
+
+
+def _workspace(evidence: WorkspaceEvidence | None, cuts: dict[str, TextLoss]) -> WorkspaceEvidence | None:
+    """Without the lines of files if they are too many, else of each list what fits."""
+    if evidence is None or len(data := _encode(evidence)) <= TEXT_CAP:
+        return evidence
+    loss = _cut(data)
+    bare = tuple(structs.replace(c, before_text=None, after_text=None, why_no_text=loss.why) for c in evidence.files)
+    evidence = structs.replace(evidence, files=bare)
+    for name in ("processes", "writes", "files", "home_files"):
+        entries = getattr(evidence, name)
+        fitting, _ = _count_fitting([_encode(entry) for entry in entries], TEXT_CAP // 4)
+        if fitting < len(entries):
+            channel = "files" if name.endswith("files") else "processes"
+            cuts[channel] = TextLoss(f"only the first {fitting:,} of {len(entries):,} {name} were kept")
+            evidence = structs.replace(evidence, **{name: entries[:fitting]})
+    return evidence
 
 
 def _error(error: TraceError | None) -> TraceError | None:

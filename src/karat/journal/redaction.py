@@ -297,6 +297,8 @@ def _find_losses(before: Trace, after: Trace) -> dict[str, TextLoss]:
     names = [name for name in _MARKED if getattr(before, name) != getattr(after, name)]
     if before.tool_calls != after.tool_calls:
         names.append("tool_results")
+    if before.workspace != after.workspace:
+        names += ["files", "processes"]
     calls = [([call.name for call in trace.tool_calls], trace.possible_calls) for trace in (before, after)]
     if calls[0] != calls[1]:
         names.append("tools")

@@ -93,3 +93,18 @@ class WorkspaceEvidence(Struct, frozen=True, omit_defaults=True, kw_only=True):
     own_files: tuple[str, ...] = ()
     """What the agent's program writes below HOME by itself, as the configuration says."""
     after: dict[str, AfterRun] = {}
+
+
+def untouched(evidence: WorkspaceEvidence) -> WorkspaceEvidence:
+    """The workspace of an agent that did nothing at all in it."""
+    return WorkspaceEvidence(
+        found=dict.fromkeys(evidence.found, ()),
+        processes=tuple(run for run in evidence.processes if run.own)[:1],
+        names=evidence.names,
+        own_files=evidence.own_files,
+        after={line: AfterRun(NOT_THERE) for line in evidence.after},
+    )
+
+
+NOT_THERE: Final = 127
+"""The exit code of a shell that finds no such command."""

@@ -70,6 +70,8 @@ class Project(Struct, frozen=True):
     """Word lists in place of the published ones."""
     rules: list[str] = field(default_factory=list)
     """Files of rules that hold in every suite, next to its own."""
+    claims: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Claims of coding agents: their words, and the command that bears each out."""
     evaluators: dict[str, dict[str, Any]] = field(default_factory=dict)
     """What evaluators of other tools mean, in the fields of `expected`."""
     trust_code: bool = False
@@ -155,6 +157,7 @@ def _read_project(folder: str, files: tuple[_File, ...]) -> Project:
         words={name: _words(tables, name, words) for name, words in tables.get("words").items()},
         rules=_files(tables, "rules"),
         evaluators={name: _evaluator(tables, name, value) for name, value in tables.get("evaluators").items()},
+        claims={name: _claim(tables, name, value) for name, value in tables.get("claims").items()},
     )
 
 
@@ -193,6 +196,15 @@ def _phrases(tables: _Tables, table: str, name: str, words: object) -> list[str]
     if isinstance(words, list) and words and all(isinstance(word, str) and word.strip() for word in words):
         return words
     raise tables.error(table, name, f"{name!r} is not a list of words.", f'Write {name} = ["...", "..."].')
+
+
+def _claim(tables: _Tables, name: str, claim: object) -> dict[str, Any]:
+    is_claim = isinstance(claim, dict) and claim.keys() == {"words", "run"} and isinstance(claim["run"], str)
+    if isinstance(claim, dict) and is_claim and claim["run"].strip():
+        return {"words": _phrases(tables, "claims", name, claim["words"]), "run": claim["run"]}
+    raise tables.error(
+        "claims", name, f"{name!r} is no claim.", f'{name} = {{ words = ["tests pass"], run = "^pytest" }}.'
+    )
 
 
 def _words(tables: _Tables, name: str, words: object) -> list[str]:

@@ -21,6 +21,8 @@ TOOL_KINDS = frozenset(("call", "asks_approval", "approved", "denied", "handoff"
 APPROVAL_KINDS = frozenset(("asks_approval", "approved", "denied"))
 APPROVALS = "approvals"
 """What a gap hides where no approval was observed: each of their kinds."""
+COMMAND, EDIT = "@command", "@edit"
+"""What a command that was run, and a change of a file, are called as the tools of calls: no tool has such a name."""
 BEFORE_ALL = -1
 """The index of a gap that is before every event."""
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from karat.matchers.matcher import Matcher
 from karat.matchers.values import MISSING, format_value
-from karat.rules.events import TEXT_KINDS, ConversationEvent, EventKind
+from karat.rules.events import COMMAND, EDIT, TEXT_KINDS, ConversationEvent, EventKind
 from karat.rules.values import Steps, format_steps, freeze, holds_removed, value_at
 from karat.text.forbidden import find_phrase
 from karat.text.phrases import find_word
@@ -206,7 +206,9 @@ class EventPattern(Struct, frozen=True, kw_only=True):
         if self.excluded and any(is_same_tool(name, tool) for name in self.excluded):
             # What is left out must be named exactly where a name is matched widely: a disguise does not free a call.
             return not is_any_named(self.excluded, tool) if self.wide else False
-        if not self.tools or any(map(is_every_tool, self.tools)):
+        if tool in (COMMAND, EDIT) or not self.tools:
+            return tool in self.tools or not (self.tools or tool in (COMMAND, EDIT))
+        if any(map(is_every_tool, self.tools)):
             return True
         return any(is_same_tool(name, tool) for name in self.tools) if self.wide else is_any_named(self.tools, tool)
 

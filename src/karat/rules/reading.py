@@ -27,7 +27,7 @@ from karat.rules.clauses import (
 )
 from karat.rules.conditions import CelCondition, Condition, ConditionError, Matched
 from karat.rules.contract import CompiledRule, When
-from karat.rules.events import TEXT_KINDS
+from karat.rules.events import COMMAND, EDIT, TEXT_KINDS
 from karat.rules.patterns import MEMBERS, OF_RESULT, EventPattern, NamePlace, Phrases
 from karat.rules.sources import USER, Sources
 from karat.rules.talk import ConsentWords
@@ -55,6 +55,7 @@ CONSENT_LISTS: Final[Mapping[str, str]] = {"@yes": "consent", "@no": "dissent"}
 """The published lists of words that `last_user` can name; `@yes:de` is that of another language."""
 LANGUAGES: Final = ("de", "es", "fr")
 EACH: Final = "each"
+DEEDS: Final = (COMMAND, EDIT)
 
 
 class Surroundings(NamedTuple):
@@ -123,7 +124,7 @@ def expand_groups(names: Iterable[str], groups: Mapping[str, Sequence[str]]) -> 
     expanded: list[str] = []
     unknown: list[str] = []
     for name in names:
-        if not name.startswith("@"):
+        if not name.startswith("@") or (name in DEEDS and name[1:] not in groups):
             expanded.append(name)
         elif name[1:] in groups:
             expanded.extend(groups[name[1:]])
@@ -483,7 +484,7 @@ class _RuleReader:
             plain.append(name)
         expanded, unknown = expand_groups(plain, self._around.groups)
         for group in unknown:
-            groups = [f"@{name}" for name in self._around.groups]
+            groups = [*(f"@{name}" for name in self._around.groups), *DEEDS]
             hint = did_you_mean(group, groups) or "Write it under 'tools' at the top: tools: {writes: [...]}."
             self._report("unknown-group", f"no group of tools is called {quoted(group)}. {hint}", path)
         if unknown:

@@ -55,7 +55,7 @@ def read_declared(tree: Mapping[str, Any], project: Declared) -> Declared:
         {**project.words, **words},
         project.evaluators,
         sound.get("tools", {}),
-        sound.get("claims", {}),
+        sound.get("claims") or project.claims,
         project.rules,
     )
 

@@ -179,6 +179,7 @@ class _Top(_ConfigBase, frozen=True, forbid_unknown_fields=True, kw_only=True):
     effects: dict[str, object] = field(default_factory=dict)
     words: dict[str, object] = field(default_factory=dict)
     evaluators: dict[str, object] = field(default_factory=dict)
+    claims: dict[str, object] = field(default_factory=dict)
     rules: list[object] = field(default_factory=list)
     gate: dict[str, object] = field(default_factory=dict)
     tape: dict[str, object] = field(default_factory=dict)

@@ -1,7 +1,8 @@
 """The short form of a trace, as agents return it, commands print it and replay files hold it → Trace.
 
 Keys: `case_id, final_message, tool_calls, tools_called, telemetry, page, page_before, messages, input, error,
-duration_ms, steps, tokens, database, state, tool_schemas, ended_by, metadata, started_at, timings, attachments, turns`.
+duration_ms, steps, tokens, database, state, tool_schemas, ended_by, metadata, started_at, timings, attachments,
+workspace, turns`.
 `final_message` is needed unless `error` is there, or `turns`: a recorded conversation, each turn of it in this form.
 `telemetry` holds objects or raw lines. `tools_called` is a list of names and may stand for `tool_calls`. With telemetry
 alone, tool calls are derived from its `tool.<name>` events; with both, the telemetry completes the list. A key that is
@@ -9,10 +10,9 @@ left out, or null, was not observed; an empty list was observed to be empty. A p
 page.
 
 A tool call: `name, arguments|args, result, error, success, missing_fields|missingFields, started, id, started_at,
-ended_at, unfinished, kind, parent`. An error, a `success` of false or a sign of failure in the result is a failure;
-else a call with a `result` (null too), an `ended_at` or a `success` succeeded; else its success is not known. With
-`started` of false, it was asked for, no more.
-"""
+ended_at, unfinished, kind, parent, refused, exit_code`. An error, a `success` of false or a sign of failure in the
+result is a failure; else a call with a `result` (null too), an `ended_at` or a `success` succeeded; else its success is
+not known. With `started` of false, it was asked for, no more."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from karat.evidence.merge import merge_calls, merge_telemetry
 from karat.evidence.recorder import Recorder
 from karat.model.suite import Case
 from karat.model.trace import CallKind, Channel, Message, Tokens, ToolCall, Trace
+from karat.model.workspace import WorkspaceEvidence
 from karat.targets.base import TargetError
 from karat.targets.capabilities import FOREVER
 from karat.text.clean import jsonable, table, text
@@ -40,6 +41,7 @@ NO_TELEMETRY = (
     "the target gave no telemetry: functions, commands and recordings return its lines as `telemetry`, browser targets "
     "name the file as `telemetry.log`; for others, expect `tool_calls` instead"
 )
+NO_PROCESSES = "the target gave no processes"
 NO_PAGE = "the target gave no page"
 
 Name = Annotated[str, Meta(min_length=1)]
@@ -115,6 +117,7 @@ class Short(Struct, forbid_unknown_fields=True, kw_only=True):
     started_at: float | str | None = None
     timings: dict[str, Span] | None = None
     attachments: dict[str, str] | None = None
+    workspace: WorkspaceEvidence | None = None
     turns: list[Short] | None = None
 
 
@@ -202,6 +205,7 @@ def to_trace(short: Short, case: Case, *, has_page: bool, recorder: Recorder | N
         attachments=short.attachments or {},
         tokens=None if short.tokens is None else Tokens(short.tokens.input, short.tokens.output),
         metadata=table(short.metadata) if short.metadata else {},
+        workspace=short.workspace,
     )
     if short.error is not None:
         raise _as_target_error(short.error, trace)
@@ -223,6 +227,8 @@ def _find_unobserved(
             yield "tool_results", NO_RESULTS
     if short.page is UNSET and has_page:
         yield "page", NO_PAGE
+    if short.workspace is not None and not short.workspace.processes:
+        yield "processes", NO_PROCESSES
 
 
 def _messages(short: Short, recorder: Recorder | None) -> tuple[Message, ...]:

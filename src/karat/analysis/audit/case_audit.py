@@ -25,6 +25,7 @@ from karat.model.check import CheckSpec
 from karat.model.suite import Case, Turn
 from karat.model.trace import Trace
 from karat.model.verdict import ACCEPTED, CaseStatus, CheckResult
+from karat.model.workspace import untouched
 from karat.scoring.intervals import wilson
 from karat.suites.formats.builder import DEFAULT_OUTCOME
 from karat.text.json_answers import json_answer
@@ -159,6 +160,7 @@ def _idle_trace(trace: Trace) -> Trace:
         telemetry=(),
         page=trace.page_before if trace.page_before is not None else ("" if trace.page is not None else None),
         database={query: [] for query in trace.database},
+        workspace=trace.workspace and untouched(trace.workspace),
         cuts={},
     )
 
@@ -173,6 +175,7 @@ def _as_in(another: Trace, idle: Trace) -> Trace:
         page=another.page if another.page is not None and idle.page is not None else idle.page,
         page_before=another.page_before if another.page_before is not None else idle.page_before,
         database={query: another.database.get(query, rows) for query, rows in idle.database.items()},
+        workspace=another.workspace if another.workspace is not None and idle.workspace is not None else idle.workspace,
     )
 
 

@@ -36,6 +36,9 @@ WATCHED: Mapping[Channel, str] = {
     "tokens": "tokens",
     "metadata": "metadata",
     "spans": "spans",
+    "files": "workspace",
+    "processes": "workspace",
+    "after": "workspace",
 }
 """The channels of which it is known whether a change touched them, and where a trace keeps them."""
 

@@ -23,6 +23,7 @@ from karat.checks.tools.names import describe_calls, why_unseen
 from karat.model.check import CheckProblem, Example, Expected
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
+from karat.text.exit_codes import is_shell_tool
 from karat.text.folding import fold
 from karat.text.prose.claims import Claim, claims
 from karat.text.prose.sentences import find_listed
@@ -39,6 +40,10 @@ DESK = {
 }
 """The effects of the examples."""
 SHIPPED = ToolCall("get_order", {}, result={"status": "Shipped"}, success=True)
+BIND_TO_COMMAND = (
+    "{} runs any command, so that one of them succeeded supports no claim. Bind the words to a command: "
+    "claims: {{tests: {{words: [tests pass], run: '^pytest'}}}} with `claims: true`"
+)
 LOOKED_UP = performs(SHIPPED, text="Your order has been shipped.")
 
 
@@ -106,6 +111,8 @@ class NoFalseSuccess(Check, Struct, frozen=True):
     def _contradiction(self, claim: Claim, trace: Trace, all_calls: Sequence[ToolCall]) -> tuple[str, str | None]:
         """What no call supports of a claim, empty if one does; and why it may be true all the same."""
         succeeded = [call for call in all_calls if call.success is True and is_any_named(claim.tools, call.name)]
+        if succeeded and all(is_shell_tool(call.name) for call in succeeded):
+            return repr(claim.wording), BIND_TO_COMMAND.format(succeeded[0].name)
         words = WordLists.of(self.words)
         admits = bool(find_listed(trace.final_message, "failure", words))
         quote = repr(excerpt(trace.final_message[slice(*claim.span)]))

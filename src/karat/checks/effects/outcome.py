@@ -27,6 +27,7 @@ from karat.checks.combined import AUTHORS_WORDS, checks_of
 from karat.checks.page.snapshot import find_pickers
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls, says, shows
 from karat.checks.tools.names import describe_calls, not_understood
+from karat.evidence.commands import command_of, only_reads
 from karat.model.check import Example, Expected
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
@@ -227,7 +228,8 @@ def _last_calls(trace: Trace, tools: Sequence[str]) -> list[ToolCall]:
     if len(called) > 1:
         if all(call.started_at is not None for call in called):
             called.sort(key=lambda call: call.started_at or 0.0)
-        called = [*{call.name: call for call in called}.values()]
+        # Each line that a shell runs is a deed of its own.
+        called = [*{(call.name, command_of(call)): call for call in called}.values()]
     return called
 
 
@@ -246,7 +248,7 @@ def _find_call(check: Outcome, trace: Trace) -> Judgement:
 
 def _find_not_done(check: Outcome, trace: Trace) -> Judgement:
     """Whether nothing listed succeeded, and the answer asks, refuses, or admits a failure that there was."""
-    called = [call for call in trace.tool_calls if call.called]
+    called = [call for call in trace.tool_calls if call.called and not only_reads(call)]
     listed = [c for c in called if not check.tools or any(is_same_tool(tool, c.name) for tool in check.tools)]
     success = next((call for call in listed if call.success is True), None)
     if success:

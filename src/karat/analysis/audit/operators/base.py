@@ -100,7 +100,7 @@ class Equivalent(NamedTuple):
 
 _JUDGED = (
     *("input", "tool_calls", "telemetry", "page", "database", "state", "duration_ms", "timings", "steps", "tokens"),
-    *("ended_by", "spans"),
+    *("ended_by", "spans", "workspace"),
 )
 
 
