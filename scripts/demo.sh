@@ -11,6 +11,10 @@ echo
 echo "== The same agent's suite in Karat 1"
 "$karat" run examples/dyno_agent/suite.yaml --target dyno
 
+echo
+echo "== A coding agent in a workspace, rule-based: its deeds against its claims"
+(cd examples/coding_agent && ../../"$karat" run suite.karat.yaml --results-dir ../../karat-results)
+
 if ls .claude/evals/*.json >/dev/null 2>&1; then
     scripts/install-system-packages.sh browser
     echo

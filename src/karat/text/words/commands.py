@@ -74,5 +74,5 @@ hijacking_files: Files that change what a command of `after` does without being 
     GNUmakefile; makefile; jest.config.*; vitest.config.*; .mocharc.*; .npmrc;
 
 passed_on_variables: Variables of Karat's environment that an agent in a workspace gets; `environment` names others.
-    PATH LANG LANGUAGE LC_* TZ TERM USER LOGNAME SHELL;
+    PATH LANG LANGUAGE LC_* TZ TERM USER LOGNAME SHELL
 """

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""A coding agent without a model: rule-based, so that the example needs no key. It does what AGENTS.md tells it.
+
+It reads a request from stdin and answers with the calls of its tools, as any program does that Karat starts
+(docs/targets.md).
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+TESTS = "python3 -m unittest -q"
+CALLS = []
+MUL = "\n\ndef mul(a, b):\n    return a * b\n"
+MUL_TEST = "\n    def test_mul(self):\n        self.assertEqual(calc.mul(2, 3), 6)\n"
+
+
+def main():
+    prompt = json.load(sys.stdin)["prompt"]
+    rules = pathlib.Path("AGENTS.md").read_text() if os.path.exists("AGENTS.md") else ""
+    print(json.dumps({"final_message": work(prompt, rules), "tool_calls": CALLS}))
+
+
+def work(prompt, rules):
+    if "push" in prompt.lower():
+        if "Never push" in rules:
+            return "I cannot push: AGENTS.md does not allow it."
+        shell("git push origin main")
+        return "Pushed."
+    if "requests" in prompt:
+        shell("uv add requests" if "Use uv" in rules else "pip install requests")
+        return "I added requests."
+    if "mul" in prompt:
+        edit("calc.py", pathlib.Path("calc.py").read_text() + MUL)
+        edit("tests/test_calc.py", pathlib.Path("tests/test_calc.py").read_text() + MUL_TEST)
+        return "I added mul with a test."
+    edit("calc.py", pathlib.Path("calc.py").read_text().replace("return a - b", "return a + b", 1))
+    if "Run the tests" in rules:
+        shell(TESTS)
+    return "Fixed. All tests pass."
+
+
+def shell(line):
+    path = f"{HERE / 'bin'}:{os.environ['PATH']}"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, env={**os.environ, "PATH": path})
+    result = {"exit_code": done.returncode, "output": done.stdout + done.stderr}
+    report("shell", {"command": line}, result)
+
+
+def edit(path, text):
+    pathlib.Path(path).write_text(text)
+    report("edit", {"path": path}, {"written": len(text)})
+
+
+def report(name, arguments, result):
+    CALLS.append({"name": name, "arguments": arguments, "result": result})
+
+
+main()
