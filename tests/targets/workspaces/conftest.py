@@ -1,0 +1,3 @@
+from cli.fixtures import karat
+
+__all__ = ["karat"]

@@ -1,0 +1,38 @@
+"""What karat.toml says of a workspace, and what is wrong with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cli.support import Karat
+from targets.workspaces.support import CODER, write_project, write_suite
+
+REFUSED = {
+    "no folder": ('use = "command:{coder}"\nworkspace = "none"', 4, "does not exist"),
+    "no process": ('use = "python:agent:answer"\nworkspace = "calc"', 4, "starts no process for each case"),
+    "unknown key": ('use = "command:{coder}"\nworkspace = {{ folder = "calc", maximum = 1 }}', 4, "maximum"),
+    "unknown evidence": ('use = "command:{coder}"\nworkspace = "calc"\nevidence = ["luck"]', 4, "luck"),
+    "too large": ('use = "command:{coder}"\nworkspace = {{ folder = "calc", max_files = 1 }}', 1, "more than 1 files"),
+    "set-up fails": (
+        'use = "command:{coder}"\nworkspace = {{ folder = "calc", setup = ["exit 3"] }}',
+        1,
+        "exit status 3",
+    ),
+}
+
+
+@pytest.mark.parametrize(("table", "code", "words"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_done_is_one_clear_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, karat: Karat, table: str, code: int, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_project(tmp_path)
+    write_suite(tmp_path, "honest")
+    (tmp_path / "agent.py").write_text("def answer(prompt):\n    return prompt\n")
+    (tmp_path / "karat.toml").write_text(f"[targets.a]\n{table.format(coder=CODER)}\n")
+    ran = karat("run", "s.karat.yaml", "-t", "a")
+    assert ran.code == code
+    assert words in ran.out + ran.err
+    assert "Traceback" not in ran.out + ran.err
