@@ -112,9 +112,10 @@ class Deeds:
             parent for number in hits for parent in self._ancestors(number) if _passes_on(runs[parent], runs[number])
         }
         first = {n for n in hits - inner if not any(p in hits and runs[p].pid == runs[n].pid for p in self._before(n))}
-        return [self._deed_of(number) for number in sorted(first)]
+        return [self.deed_of(number) for number in sorted(first)]
 
-    def _deed_of(self, number: int) -> Deed:
+    def deed_of(self, number: int) -> Deed:
+        """A process as a command."""
         run = self._evidence.processes[number]
         text = line_of_argv(run.argv)
         why = "" if run.exit_code is not None else f"the end of {text[:80]!r} was not seen: it was ended with the agent"

@@ -26,6 +26,7 @@ MOST_RUNS = 5_000
 MOST_WRITES = 5_000
 MOST_CONTACTS = 1_000
 LONGEST_ARGV = 1 << 13
+TORN = "the end of the agent was not noted, so what came before it may be missing too"
 IO_URING = "a process used io_uring, by which files can be written unnoticed"
 
 _LINE = re.compile(r"(\d+) +(\d+\.\d+) (.*)", re.DOTALL)
@@ -73,6 +74,12 @@ class ProcessLog:
     @property
     def processes(self) -> tuple[ProcessRun, ...]:
         return tuple(ProcessRun(**run) for run in self._runs)  # type: ignore[arg-type]
+
+    @property
+    def why_torn(self) -> str:
+        """Why the end of it may be missing: that of the agent itself is. Empty where it is there."""
+        has_end = any(run["pid"] == self._root and run.get("exit_code") is not None for run in self._runs)
+        return "" if has_end else TORN
 
     @property
     def writes(self) -> tuple[FileWrite, ...]:

@@ -58,7 +58,7 @@ def kill_children(spared: str = "", seconds: float = 0.0) -> None:
     A child of the name `spared` has so many seconds to come to an end by itself.
     """
     began = time.monotonic()
-    while (now := time.monotonic()) < began + SWEEP:
+    while (now := time.monotonic()) < began + seconds + SWEEP:
         try:
             while os.waitpid(-1, os.WNOHANG) != (0, 0):
                 continue

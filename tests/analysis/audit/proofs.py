@@ -10,9 +10,11 @@ from msgspec import structs
 
 from karat.analysis.audit.operators.measures import FIRST_TOKEN
 from karat.checks.effects.outcome import Outcome
+from karat.checks.workspace.samples import worked
 from karat.evidence.merge import merge_turns
 from karat.model.cost import COST
 from karat.model.trace import BY_ITSELF, SpanNode, Tokens, ToolCall, Trace
+from karat.model.workspace import AfterRun
 
 REPORT = Trace(
     case_id="example",
@@ -44,6 +46,7 @@ FAILED_CALL = Trace(
     final_message="The booking failed: which day is it for, so that 4 others can be asked?",
     tool_calls=(ToolCall("book", success=False, error="refused"),),
 )
+CODED = worked("edit:calc.py", "pytest=0", text="All tests pass.", after={"pytest -q": AfterRun(0, "1 passed")})
 COUNT = "SELECT count(*) AS n FROM bookings"
 BOARD = Trace(
     case_id="example",
@@ -286,6 +289,22 @@ PROOFS: Mapping[str, Proof] = {
         {"effects": {"book": ["booked"], "pay": ["paid"]}},
     ),
     "tool-retried": Proof(ONE_CALL, {"max_retries": 3}),
+    "exit-masked": Proof(
+        CODED,
+        {
+            "commands": [{"run": "^pytest", "exit": 0}],
+            "claims": True,
+            "after": [{"run": "pytest -q"}],
+        },
+        {"claim_words": {"tests": {"words": ["all tests pass"], "run": "^pytest"}}},
+    ),
+    "tested-too-early": Proof(
+        CODED,
+        {"commands": [{"run": "^pytest", "after_last_edit": True}], "claims": True},
+        {"claim_words": {"tests": {"words": ["all tests pass"], "run": "^pytest"}}},
+    ),
+    "test-touched": Proof(CODED, {"files": {"unchanged": ["tests/**"]}, "diff": {"max_files": 1}}),
+    "wrote-outside": Proof(CODED, {"outside": []}),
     "cut-off": Proof(WITH_SPANS, {"ended": True}),
     "spans-changed": Proof(WITH_SPANS, {"spans": [{"pattern": "chat*", "max": 5}]}),
 }

@@ -53,7 +53,8 @@ def judged(folder: str) -> Iterator[tuple[str, str, dict[str, str]]]:
         for line in file.read_text().splitlines():
             if verdict := (record := json.loads(line)).get("verdict"):
                 checks = {check["name"]: check["status"] for check in verdict.get("checks", ())}
-                yield record["case"]["id"], verdict["status"], checks
+                why = record["trace"].get("error", {}).get("message", "")
+                yield record["case"]["id"], verdict["status"], {**checks, "error": why}
 
 
 def survivors(root: str) -> list[int]:

@@ -51,7 +51,7 @@ def run_hostile(project: Path, karat: Karat, repeat: int, concurrency: int, *mor
 def test_hostile_agents_change_nothing_else_and_leave_nothing(project: Path, karat: Karat) -> None:
     cases = run_hostile(project, karat, 1, 2)
     assert cases["fill-0"]["status"] == cases["kill-0"]["status"] == "ERROR"
-    assert cases["fork-0"]["status"] == "PASS"
+    assert cases["fork-0"]["status"] == "PASS", cases["fork-0"]
     assert cases["link-0"]["outside"] == "failed"
     assert (project / "elsewhere" / "note").read_text() == "kept\nmore\n"
     assert cases["ruin-0"]["claims"] == "passed"

@@ -7,7 +7,17 @@ from typing import Any
 
 from msgspec import Struct
 
-from karat.analysis.lint import contract_rules, contradictions, effects, literals, phrases, target, tools, vacuous
+from karat.analysis.lint import (
+    commands,
+    contract_rules,
+    contradictions,
+    effects,
+    literals,
+    phrases,
+    target,
+    tools,
+    vacuous,
+)
 from karat.analysis.lint.base import LintCase, Rule, Smell, TargetInfo
 from karat.checks.catalog import CheckCatalog
 from karat.errors import Diagnostic, UsageError
@@ -24,6 +34,7 @@ RULES: tuple[Rule, ...] = (
     *vacuous.RULES,
     *literals.RULES,
     *effects.RULES,
+    *commands.RULES,
 )
 SUITE_RULES: dict[str, Callable[[Sequence[LintCase]], Iterator[Smell]]] = {
     "duplicate-prompt": phrases.find_duplicates,
@@ -31,7 +42,7 @@ SUITE_RULES: dict[str, Callable[[Sequence[LintCase]], Iterator[Smell]]] = {
     "unclaimable-effect": effects.find_unclaimable,
 }
 """Smells that only all cases together show."""
-READING = ("newer-field", "missing-version", "asks-nothing", "no-effect", "no-effects", "near-variable")
+READING = ("newer-field", "missing-version", "asks-nothing", "no-effect", "no-effects", "no-claims", "near-variable")
 """Warnings that reading a suite gives already."""
 SUGGESTED = (tools.EFFECTS, tools.CLAIMS, tools.OVERRIDES)
 """Suggestions: nothing is wrong without them."""

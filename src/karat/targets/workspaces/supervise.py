@@ -22,7 +22,7 @@ AWAITED = {signal.SIGTERM, signal.SIGCHLD}
 ASKED = 0.4
 """How long a command may take to end once it was asked to."""
 TRACER = "strace"
-LAST_WORDS = 2.0
+LAST_WORDS = 10.0
 """How long what notes the processes may take to write down the last of them."""
 LOOK = 0.25
 """How often a command that goes on is looked at."""

@@ -210,8 +210,8 @@ class WithWorkspace(WrappedTarget):
             return evidence
         log = ProcessLog(str(workspace.folder), partial(_place, tuple(workspace.places()), self._ignored), case.prompt)
         read_process_log(workspace.process_log, log)
-        if log.why_incomplete:
-            cuts["processes"] = TextLoss(log.why_incomplete)
+        if why := log.why_incomplete or log.why_torn:
+            cuts["processes"] = TextLoss(why)
         return structs.replace(evidence, processes=log.processes, writes=log.writes, contacts=log.contacts)
 
     def _run_after(

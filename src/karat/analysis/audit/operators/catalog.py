@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from karat.analysis.audit.operators import answers, content, literal_words, measures, rules, tool_calls
+from karat.analysis.audit.operators import answers, content, literal_words, measures, rules, tool_calls, workspace
 from karat.analysis.audit.operators import observations as surroundings
 from karat.analysis.audit.operators.base import Operator
 
@@ -13,6 +13,7 @@ OPERATORS: tuple[Operator, ...] = (
     *surroundings.OPERATORS,
     *measures.OPERATORS,
     *literal_words.OPERATORS,
+    *workspace.OPERATORS,
 )
 
 EVERY_OPERATOR: tuple[Operator, ...] = (*OPERATORS, *rules.OPERATORS)
