@@ -46,7 +46,8 @@ FAILED_CALL = Trace(
     final_message="The booking failed: which day is it for, so that 4 others can be asked?",
     tool_calls=(ToolCall("book", success=False, error="refused"),),
 )
-CODED = worked("edit:calc.py", "pytest=0", text="All tests pass.", after={"pytest -q": AfterRun(0, "1 passed")})
+PASSES = {"pytest -q": AfterRun(0, "1 passed")}
+CODED = worked("edit:calc.py", "pytest=0", text="All tests pass.", logged=False, after=PASSES)
 COUNT = "SELECT count(*) AS n FROM bookings"
 BOARD = Trace(
     case_id="example",

@@ -14,7 +14,7 @@ from msgspec import structs
 from karat.analysis.audit.judging import NOTHING_ALLOWED, Allowance, PassingTrace
 from karat.analysis.audit.model import Brittle, CaseAudit, Kill, Rate, Survivor, UndetectableMutant
 from karat.analysis.audit.operators.base import Equivalent, Mutant, Operator, Subject, is_same
-from karat.analysis.audit.operators.catalog import EVERY_OPERATOR
+from karat.analysis.audit.operators.catalog import EVERY_OPERATOR, OF_CALLS
 from karat.analysis.audit.operators.tool_calls import parallel
 from karat.analysis.audit.survivors import Spelling, evidence, noticing, suggest_field
 from karat.checks.catalog import CheckCatalog
@@ -267,7 +267,10 @@ def audit_case(
     judge = PassingTrace(subject, catalog, allowance)
     trial = _Trial(judge, spelling, [_path_in_turn(turn, spec) for turn, spec in subject.case.all_checks])
     pieces = list(parts(subject))
+    sees_deeds = subject.trace.workspace is not None and not subject.trace.why_unobserved("processes")
     for operator in EVERY_OPERATOR:
+        if sees_deeds and operator.name in OF_CALLS:
+            continue
         trial.run(operator, pieces)
     return CaseAudit(
         case_id=subject.case.id,

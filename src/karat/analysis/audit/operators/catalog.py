@@ -16,5 +16,8 @@ OPERATORS: tuple[Operator, ...] = (
     *workspace.OPERATORS,
 )
 
+OF_CALLS = frozenset(operator.name for operator in OPERATORS if operator.name.startswith(("tool-", "precondition-")))
+"""Those that change calls of tools. Where the deeds were seen, what an agent's log says of them decides little."""
+
 EVERY_OPERATOR: tuple[Operator, ...] = (*OPERATORS, *rules.OPERATORS)
 """Those that fields of a case notice, and those that rules do."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from msgspec import structs
 
 from karat.analysis.audit.operators.base import Mutant, Operator, Subject
+from karat.evidence.commands import command_of
 from karat.evidence.deeds import Deeds
 from karat.model.trace import Trace
 from karat.model.workspace import FileChange, FileWrite, WorkspaceEvidence
@@ -23,7 +24,7 @@ def exit_masked(subject: Subject) -> Iterator[Mutant]:
     evidence = subject.trace.workspace
     if evidence is None:
         return
-    for number in _commands(evidence):
+    for number in _commands(subject.trace, evidence):
         run = evidence.processes[number]
         family = {n for n in range(len(evidence.processes)) if n == number or _is_same_process(evidence, n, number)}
         failed = tuple(
@@ -43,7 +44,7 @@ def tested_too_early(subject: Subject) -> Iterator[Mutant]:
     if evidence is None or not evidence.files:
         return
     deeds = Deeds(subject.trace)
-    for number in _commands(evidence):
+    for number in _commands(subject.trace, evidence):
         line = line_of_argv(evidence.processes[number].argv)
         if deeds.is_after_last_edit(deeds.deed_of(number)).holds:
             late = max(run.ended_at or run.started_at for run in evidence.processes) + 1
@@ -71,15 +72,20 @@ def wrote_outside(subject: Subject) -> Iterator[Mutant]:
         yield Mutant(_with(subject.trace, writes=writes), f"{SOME_FILE} was written", {"outside": []})
 
 
-def _commands(evidence: WorkspaceEvidence) -> Iterator[int]:
-    """The commands that succeeded and that the agent itself started, but for those that only read."""
+def _commands(trace: Trace, evidence: WorkspaceEvidence) -> Iterator[int]:
+    """The commands that succeeded and that the agent itself started, but for those that only read.
+
+    Where the agent's log was seen, they are those that it names: what else its program starts is no deed of the agent.
+    """
     runs = evidence.processes
+    logged = {command_of(call) for call in trace.tool_calls}
     for number, run in enumerate(runs):
         is_direct = not run.own and run.parent is not None and runs[run.parent].own
         line = shell_line(run.argv) or line_of_argv(run.argv)
         reading = PUBLISHED.entries("reading_commands")
         is_reader = all(command.words[0] in reading for command in read_line(line).commands)
-        if is_direct and run.exit_code == 0 and not is_reader:
+        is_logged = line in logged or bool(trace.why_unobserved("tools"))
+        if is_direct and is_logged and run.exit_code == 0 and not is_reader:
             yield number
 
 
