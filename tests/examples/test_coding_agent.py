@@ -29,6 +29,6 @@ def test_the_agent_obeys_the_file_and_is_noticed_without_it(
         "never-push": "FAIL",
     }
     (journal,) = Path("r").glob("*.jsonl")
-    audited = karat("audit", str(journal), "--min-kill-rate", "0.95")
+    audited = karat("audit", str(journal), "--min-kill", "0.95")
     assert audited.code == 0, audited.out
     assert karat("lint", "suite.karat.yaml").code == 0
