@@ -19,7 +19,7 @@ LOG = r"""
 12 1.630000 symlinkat("/etc", AT_FDCWD</w>, "link") = 0
 12 1.640000 mkdir("link/d", 0777) = 0
 12 1.650000 renameat(AT_FDCWD</w>, "a", 4</w/sub>, "b") = 0
-12 1.660000 connect(5<s>, {sa_family=AF_INET, sin_port=htons(443), sin_addr=inet_addr("192.0.2.1")}, 16) = -1 E (now)
+12 1.660000 connect(5<s>, {sin_port=htons(443), sin_addr=inet_addr("192.0.2.1")}, 16) = -1 EINPROGRESS (now)
 12 1.700000 +++ exited with 1 +++
 11 1.800000 +++ exited with 0 +++
 10 1.900000 +++ exited with 0 +++

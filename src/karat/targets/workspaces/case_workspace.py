@@ -39,8 +39,10 @@ class CaseWorkspace:
     def __init__(self, settings: WorkspaceSettings) -> None:
         self._settings = settings
         self.root = Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
-        self._lock = os.open(self.root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        unlocked = self.root / "unlocked"
+        self._lock = os.open(unlocked, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
+        unlocked.rename(self.root / "lock")  # what has no lock yet is not taken for left over
         self.folder, self.home = self.root / "work", self.root / "home"
         self.tmp, self.notes, self.before = self.root / "tmp", self.root / "notes", self.root / "before"
         for place in (self.home, self.tmp, self.notes, self.before, self.root / "cache"):
