@@ -203,6 +203,33 @@ def test_places_are_lines_and_columns() -> None:
     assert str(diagnostic).startswith("s.yaml:6:22 cases[0].expected.must_say_any[0]: the prompt itself holds 'hi'")
 
 
+COMMANDS = [
+    ({"run": "^pytest"}, ["commands[0] exit-not-asked"]),
+    ({"run": "^pytest", "exit": 0}, []),
+    ({"run": "pytest", "exit": 0}, ["commands[0].run loose-command"]),
+    ({"run": "^git push", "never": True}, ["commands[0].run evaded-command"]),
+    ({"run": r"^git (-\S+ (\S+ )?)*push", "never": True}, []),
+    ({"run": "^rm -rf", "never": True}, ["commands[0].run evaded-command"]),
+    ({"run": "^git commit -m 'wip'", "never": True}, ["commands[0].run evaded-command"]),
+    ({"run": "^npx", "never": True}, []),
+]
+
+
+@pytest.mark.parametrize(("entry", "expected"), COMMANDS)
+def test_commands_of_coding_agents(entry: dict[str, Any], expected: list[str]) -> None:
+    only = {"id": "a", "prompt": PROMPT, "expected": {"commands": [entry]}}
+    found = smells({"karat": 1, "cases": [only]}, TargetInfo())
+    assert [smell for smell in found if "echo-passes" not in smell] == expected
+
+
+def test_a_claim_is_bound_to_the_command_itself() -> None:
+    only = {"id": "a", "prompt": PROMPT, "expected": {"claims": True}}
+    for run, expected in (("pytest", ["claims loose-command"]), ("^pytest", [])):
+        claims = {"tests": {"words": ["tests pass"], "run": run}}
+        found = smells({"karat": 1, "claims": claims, "cases": [only]}, TargetInfo())
+        assert [smell for smell in found if "echo-passes" not in smell] == expected
+
+
 @pytest.mark.parametrize("slug", SLUGS)
 def test_ignore(slug: str) -> None:
     words = {
