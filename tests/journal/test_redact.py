@@ -36,6 +36,7 @@ from karat.model.trace import (
     TraceError,
 )
 from karat.model.verdict import CaseStatus, CheckResult, EvidenceLocation, Group, Status, Verdict
+from karat.model.workspace import FileChange, WorkspaceEvidence
 
 SECRET = 'pä"ss\\wo/rd & 100%'
 
@@ -130,6 +131,7 @@ PLACES: dict[type[msgspec.Struct], dict[str, Any]] = {
         "unobserved": {"page": SECRET, SECRET: "x"},
         "attachments": {"a": SECRET, SECRET: "b"},
         "metadata": NESTED,
+        "workspace": WorkspaceEvidence(files=(FileChange("a", "changed", after_text=SECRET),)),
         "error": TraceError(SECRET, SECRET, SECRET),
         "case_id": SECRET,
         "timings": {SECRET: 1.0},
@@ -171,7 +173,17 @@ PLACES: dict[type[msgspec.Struct], dict[str, Any]] = {
 }
 NO_PLACES = {
     Trace: {"earlier", "cuts", "started_at", "duration_ms", "steps", "tokens", "screen"},
-    ToolCall: {"started", "success", "started_at", "ended_at", "unfinished", "kind", "with_words", "refused"},
+    ToolCall: {
+        "started",
+        "success",
+        "started_at",
+        "ended_at",
+        "unfinished",
+        "kind",
+        "with_words",
+        "refused",
+        "exit_code",
+    },
     Case: {"outcome", "scoring", "min_pass_rate", "max_turns"},
     Verdict: {"status", "groups", "soft", "hard_fail_triggered", "left_to_others"},
 }
