@@ -15,7 +15,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 TESTS = "python3 -m unittest -q"
 CALLS = []
 MUL = "\n\ndef mul(a, b):\n    return a * b\n"
-MUL_TEST = "\n    def test_mul(self):\n        self.assertEqual(calc.mul(2, 3), 6)\n"
+MUL_TEST = "\n    def test_mul(self):\n        assert calc.mul(2, 3) == 6\n"
 
 
 def main():

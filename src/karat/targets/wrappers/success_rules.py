@@ -107,10 +107,10 @@ class WithSuccessRules(WrappedTarget):
         if self._dialect and trace.telemetry:
             calls = merge_calls(trace.tool_calls, tool_calls(trace.telemetry, self._dialect), by_order=True)
             trace = structs.replace(trace, dialect=self._dialect, tool_calls=tuple(calls))
-        calls = [call for call in trace.tool_calls if not self._is_helper(call.name)]
+        calls = [read_exit_code(call) for call in trace.tool_calls if not self._is_helper(call.name)]
         if self._reading:
             calls = [_read_call(self._reading, call) for call in calls]
-        elif len(calls) == len(trace.tool_calls):
+        elif len(calls) == len(trace.tool_calls) and all(map(is_, calls, trace.tool_calls)):
             return trace
         return structs.replace(trace, tool_calls=tuple(calls))
 
