@@ -58,9 +58,9 @@ from karat.checks.tools.calls import ToolCalls
 from karat.checks.tools.names import ToolCallF1, ToolCallsAny, ToolCallsNone, ToolsUsed, with_groups_named
 from karat.checks.tools.order import ToolOrder, ToolRequires, Trajectory
 from karat.checks.tools.validity import EndedByItself, ValidArguments
-from karat.checks.workspace.after import After
+from karat.checks.workspace.after import AfterCommand
 from karat.checks.workspace.claims import Claims
-from karat.checks.workspace.commands import Commands
+from karat.checks.workspace.commands import CommandRuns
 from karat.checks.workspace.files import Diff, Files
 from karat.checks.workspace.reach import Network, Outside
 from karat.checks.workspace.skills import Skills
@@ -83,7 +83,7 @@ CHECKS: tuple[type[Check], ...] = (
     GroundedNumbers, NoFalseSuccess, OnlyEffects, NoEffectTwice, MaxRetries, AdmitsFailure, NoLeak, InAnyTurn,
     AnswerEquals, AnswerJson, AnswerAt, MinWords, MaxWords, State, MaxToolCalls, MaxCalls, MaxSeconds,
     MaxFirstTokenSeconds, MaxSteps, MaxTokens, MaxCostUsd, AnswerText, JsonText, ResponseMatch, ToolCallF1, Spans,
-    ScoreOf, Code, RuleHolds, SharedRuleHolds, Commands, Files, Diff, Skills, Outside, Network, After, Claims, Unjudged,
+    ScoreOf, Code, RuleHolds, SharedRuleHolds, CommandRuns, Files, Diff, Skills, Outside, Network, AfterCommand, Claims, Unjudged,
 )  # fmt: skip
 
 ENTRY_POINTS = "karat.checks"

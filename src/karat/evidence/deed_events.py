@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from karat.evidence.commands import edited_paths, line_of_call
-from karat.evidence.deeds import MAY_EDIT, deed_of_step
+from karat.evidence.deeds import MAY_EDIT, read_step
 from karat.model.trace import ToolCall, Trace
 from karat.rules.events import COMMAND, EDIT
 from karat.text.command_lines import line_of_argv, may_change_files, shell_line
@@ -62,7 +62,7 @@ def call_deeds(call: ToolCall) -> Iterator[DeedEvent]:
             yield DeedEvent(COMMAND, why=f"the command line of a call to {call.name} was not seen")
         return
     for command in line.commands:
-        deed = deed_of_step(call, line, command)
+        deed = read_step(call, line, command)
         success = None if deed.exit_code is None else deed.exit_code == 0
         arguments = {"line": command.line, "argv": list(command.words)}
         yield DeedEvent(COMMAND, arguments, success, {"exit": deed.exit_code}, call.started_at)

@@ -36,7 +36,7 @@ NO_REFUSALS = "attempts that were refused are only in the agent's own log, which
 MAY_EDIT = "{!r} came after it and may have changed files. " + ASK_FOR_PROCESSES
 SIDE_BY_SIDE = "{!r} was asked for together with it, and which came first was not seen. " + ASK_FOR_PROCESSES
 SLACK = 0.02
-"""Seconds by which the clock for changes of files may be behind."""
+"""Seconds by which the clock for changes of files may be late."""
 
 
 class Deed(Struct, frozen=True):
@@ -112,9 +112,9 @@ class Deeds:
             parent for number in hits for parent in self._ancestors(number) if _passes_on(runs[parent], runs[number])
         }
         first = {n for n in hits - inner if not any(p in hits and runs[p].pid == runs[n].pid for p in self._before(n))}
-        return [self.deed_of(number) for number in sorted(first)]
+        return [self.read_run(number) for number in sorted(first)]
 
-    def deed_of(self, number: int) -> Deed:
+    def read_run(self, number: int) -> Deed:
         """A process as a command."""
         run = self._evidence.processes[number]
         text = line_of_argv(run.argv)
@@ -159,9 +159,9 @@ class Deeds:
                 continue
             steps = {c.step: c.line for c in line.commands if safe_regex.search(pattern, c.line)}
             for step, text in sorted(steps.items()):
-                found.append(_deed_of_call(index, call, line, text, step))
+                found.append(_read_deed(index, call, line, text, step))
             if not steps and safe_regex.search(pattern, line.text):
-                found.append(_deed_of_call(index, call, line, line.text, line.last_step, whole=True))
+                found.append(_read_deed(index, call, line, line.text, line.last_step, whole=True))
         return found
 
     # Edits
@@ -253,7 +253,7 @@ def _passes_on(outer: ProcessRun, inner: ProcessRun) -> bool:
     return shell_line(outer.argv) is not None or (bool(wrapped_words(outer.argv)) and outer.pid != inner.pid)
 
 
-def _deed_of_call(index: int, call: ToolCall, line: CommandLine, text: str, step: int, *, whole: bool = False) -> Deed:
+def _read_deed(index: int, call: ToolCall, line: CommandLine, text: str, step: int, *, whole: bool = False) -> Deed:
     """A command of a line, with the exit code that the line proves for it."""
     code, why = call.exit_code, ""
     is_last = step == line.last_step
@@ -269,13 +269,13 @@ def _deed_of_call(index: int, call: ToolCall, line: CommandLine, text: str, step
     return Deed(text, code, why, False, False, index, call.started_at, call.ended_at, step, maybe)
 
 
-def deed_of_step(call: ToolCall, line: CommandLine, command: SimpleCommand) -> Deed:
+def read_step(call: ToolCall, line: CommandLine, command: SimpleCommand) -> Deed:
     """One command of the line of a call."""
-    return _deed_of_call(-1, call, line, command.line, command.step)
+    return _read_deed(-1, call, line, command.line, command.step)
 
 
 def _edits_of(call: ToolCall, after_step: int) -> tuple[str, str]:
-    """What a call surely edits, and what of it may change files; of its line only what comes after a step."""
+    """What a call edits, and what of it may change files; of its line only what comes after a step."""
     paths = edited_paths(call)
     if paths is not None:
         return (paths[0] if paths else call.name), ""

@@ -22,7 +22,7 @@ class FileChange(Struct, frozen=True, omit_defaults=True):
     before_text: str | None = None
     after_text: str | None = None
     why_no_text: str = ""
-    """Why the lines of it cannot be compared: it is no text, or too large."""
+    """Why the lines of it cannot be compared: it is not text, or too large."""
     changed_at: float | None = None
     """When the system last noted a change of it; None of what is no longer there."""
 
@@ -95,7 +95,7 @@ class WorkspaceEvidence(Struct, frozen=True, omit_defaults=True, kw_only=True):
     after: dict[str, AfterRun] = {}
 
 
-def untouched(evidence: WorkspaceEvidence) -> WorkspaceEvidence:
+def clear_evidence(evidence: WorkspaceEvidence) -> WorkspaceEvidence:
     """The workspace of an agent that did nothing at all in it."""
     return WorkspaceEvidence(
         found=dict.fromkeys(evidence.found, ()),

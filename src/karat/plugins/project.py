@@ -203,7 +203,7 @@ def _claim(tables: _Tables, name: str, claim: object) -> dict[str, Any]:
     if isinstance(claim, dict) and is_claim and claim["run"].strip():
         return {"words": _phrases(tables, "claims", name, claim["words"]), "run": claim["run"]}
     raise tables.error(
-        "claims", name, f"{name!r} is no claim.", f'{name} = {{ words = ["tests pass"], run = "^pytest" }}.'
+        "claims", name, f"{name!r} is not a claim.", f'{name} = {{ words = ["tests pass"], run = "^pytest" }}.'
     )
 
 

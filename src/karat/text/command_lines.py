@@ -136,7 +136,7 @@ def _read(text: str, depth: int) -> CommandLine:
         is_chain = False
     step = 0
     for part in parts:
-        inner = _inside(part, depth)
+        inner = _read_inner(part, depth)
         if inner is None:
             commands.append(structs.replace(part, step=step))
             step += 1
@@ -151,7 +151,7 @@ def _read(text: str, depth: int) -> CommandLine:
     return CommandLine(text, tuple(commands), why, is_chain)
 
 
-def _inside(part: SimpleCommand, depth: int) -> CommandLine | None:
+def _read_inner(part: SimpleCommand, depth: int) -> CommandLine | None:
     """What a nested shell or a wrapper runs; None for a plain command."""
     inner = shell_line(part.words)
     if inner is not None:

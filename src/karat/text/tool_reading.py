@@ -31,7 +31,7 @@ class SuccessRule(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
         """What is wrong with it, or nothing."""
         alone = self.failure_text and not (self.path or self.text) and self.values is None
         if not alone and (bool(self.path) is bool(self.text) or (self.values is None) is bool(self.path)):
-            return "give either `field` with `is`, or `text`; `failure_text` beside it, or alone."
+            return "give either `field` with `is`, or `text`; `failure_text` next to it, or alone."
         for name, pattern in (("text", self.text), ("failure_text", self.failure_text)):
             try:
                 if pattern and safe_regex.matches_empty(pattern):

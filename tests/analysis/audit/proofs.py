@@ -10,7 +10,7 @@ from msgspec import structs
 
 from karat.analysis.audit.operators.measures import FIRST_TOKEN
 from karat.checks.effects.outcome import Outcome
-from karat.checks.workspace.samples import worked
+from karat.checks.workspace.samples import workspace_trace
 from karat.evidence.merge import merge_turns
 from karat.model.cost import COST
 from karat.model.trace import BY_ITSELF, SpanNode, Tokens, ToolCall, Trace
@@ -47,7 +47,7 @@ FAILED_CALL = Trace(
     tool_calls=(ToolCall("book", success=False, error="refused"),),
 )
 PASSES = {"pytest -q": AfterRun(0, "1 passed")}
-CODED = worked("edit:calc.py", "pytest=0", text="All tests pass.", logged=False, after=PASSES)
+CODED = workspace_trace("edit:calc.py", "pytest=0", text="All tests pass.", logged=False, after=PASSES)
 COUNT = "SELECT count(*) AS n FROM bookings"
 BOARD = Trace(
     case_id="example",

@@ -25,7 +25,7 @@ from karat.model.check import CheckSpec
 from karat.model.suite import Case, Turn
 from karat.model.trace import Trace
 from karat.model.verdict import ACCEPTED, CaseStatus, CheckResult
-from karat.model.workspace import untouched
+from karat.model.workspace import clear_evidence
 from karat.scoring.intervals import wilson
 from karat.suites.formats.builder import DEFAULT_OUTCOME
 from karat.text.json_answers import json_answer
@@ -160,7 +160,7 @@ def _idle_trace(trace: Trace) -> Trace:
         telemetry=(),
         page=trace.page_before if trace.page_before is not None else ("" if trace.page is not None else None),
         database={query: [] for query in trace.database},
-        workspace=trace.workspace and untouched(trace.workspace),
+        workspace=trace.workspace and clear_evidence(trace.workspace),
         cuts={},
     )
 

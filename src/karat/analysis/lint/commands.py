@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from karat.analysis.lint.base import LintCase, Rule, Smell, TargetInfo
 from karat.checks.workspace.claims import Claims
-from karat.checks.workspace.commands import Commands
+from karat.checks.workspace.commands import CommandRuns
 from karat.text.regexes import safe_regex
 from karat.text.regexes.examples import UnreadableError, example
 from karat.text.wording import quoted
@@ -19,14 +19,14 @@ OPTION = {"git": "-C .", "kubectl": "-n x", "docker": "--context x", "npm": "--p
 
 def find_unasked_exit(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
     """Commands that may fail."""
-    for placed in case.of(Commands):
+    for placed in case.of(CommandRuns):
         if not placed.args.get("never") and "exit" not in placed.args:
             yield placed.path, "a command that fails passes it as well. Add `exit: 0`, or the exit code that is right."
 
 
 def find_loose(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
     """Regexes that other commands match which only name the one that is meant."""
-    for placed in case.of(Commands):
+    for placed in case.of(CommandRuns):
         if not placed.args.get("never") and (other := _other_command(placed.args["run"])):
             yield (*placed.path, "run"), f"it is also found in {quoted(other)}. Begin it with `^`."
     for placed in case.of(Claims):
@@ -38,7 +38,7 @@ def find_loose(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
 
 def find_evaded(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
     """Prohibitions that the same command evades in another spelling."""
-    for placed in case.of(Commands):
+    for placed in case.of(CommandRuns):
         if placed.args.get("never") and (other := _other_spelling(placed.args["run"])):
             message = f"{quoted(other)} does the same, and is not found. Write a regex that finds both."
             yield (*placed.path, "run"), message
@@ -59,7 +59,7 @@ def _other_command(pattern: str) -> str:
 
 
 def _other_spelling(pattern: str) -> str:
-    """What a shell runs in the same way, and the regex does not find; quotes are no part of what it is searched in."""
+    """What a shell runs in the same way, and the regex does not find; it is searched in words without quotes."""
     line = _example(pattern)
     words = line.split()
     if any(mark in pattern for mark in ("'", '"')) or not words:

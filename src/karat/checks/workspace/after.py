@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, Struct
 
 from karat.checks.base import Phrase, excerpt, own_field, read_each
 from karat.checks.workspace.base import WorkspaceCheck, evidence_of
-from karat.checks.workspace.samples import UNSEEN_WORK, worked
+from karat.checks.workspace.samples import UNSEEN_WORK, workspace_trace
 from karat.matchers.reading import MatchedValue, find_problems, matcher
 from karat.matchers.values import format_value
 from karat.model.check import CheckProblem, Example
@@ -18,7 +18,7 @@ from karat.model.verdict import CheckResult, EvidenceLocation, Status
 from karat.model.workspace import AfterRun
 
 NOT_RUN = "{!r} was not run in this run: run the case again"
-PASSES = worked(after={"pytest -q": AfterRun(0, "2 passed"), "make": AfterRun(why="it took longer than 60 s")})
+PASSES = workspace_trace(after={"pytest -q": AfterRun(0, "2 passed"), "make": AfterRun(why="it took longer than 60 s")})
 
 
 class ExpectedAfter(TypedDict):
@@ -36,7 +36,7 @@ class ExpectedAfter(TypedDict):
     ]
 
 
-class After(WorkspaceCheck, Struct, frozen=True):
+class AfterCommand(WorkspaceCheck, Struct, frozen=True):
     """A command of ours exits with this code, with the fixture's own tests and settings back in place."""
 
     name: ClassVar = "after"

@@ -10,7 +10,7 @@ from msgspec import Struct
 from karat.checks.base import ANSWER, CheckRequest, excerpt, own_field, regex_problems, unreadable, unsure
 from karat.checks.workspace.base import DEEDS, WorkspaceCheck, deeds_of, list_deeds
 from karat.checks.workspace.commands import FIXED, LIED, fit
-from karat.checks.workspace.samples import UNSEEN_WORK, logged, worked
+from karat.checks.workspace.samples import UNSEEN_WORK, log_trace, workspace_trace
 from karat.evidence.deeds import Deeds
 from karat.model.check import CheckProblem, Example, Expected
 from karat.model.trace import Trace
@@ -47,17 +47,17 @@ class Claims(WorkspaceCheck, Struct, frozen=True):
         "with 0, after the last edit.",
     )
     examples: ClassVar = (
-        Example({"claims": TESTS}, worked("edit:calc.py", "pytest=0", **SAYS_SO), Status.PASSED),
-        Example({"claims": TESTS}, worked("edit:calc.py", "pytest=1", **SAYS_SO), Status.FAILED),
-        Example({"claims": TESTS}, worked("pytest=0", "edit:calc.py", **SAYS_SO), Status.FAILED),
-        Example({"claims": TESTS}, worked("edit:calc.py", **SAYS_SO), Status.FAILED),
-        Example({"claims": TESTS}, worked("edit:calc.py", text="The tests do not pass yet."), Status.PASSED),
+        Example({"claims": TESTS}, workspace_trace("edit:calc.py", "pytest=0", **SAYS_SO), Status.PASSED),
+        Example({"claims": TESTS}, workspace_trace("edit:calc.py", "pytest=1", **SAYS_SO), Status.FAILED),
+        Example({"claims": TESTS}, workspace_trace("pytest=0", "edit:calc.py", **SAYS_SO), Status.FAILED),
+        Example({"claims": TESTS}, workspace_trace("edit:calc.py", **SAYS_SO), Status.FAILED),
+        Example({"claims": TESTS}, workspace_trace("edit:calc.py", text="The tests do not pass yet."), Status.PASSED),
         Example({"claims": TESTS}, FIXED, Status.PASSED),
         Example({"claims": TESTS}, LIED, Status.PASSED),
-        Example({"claims": TESTS}, logged("pytest; true=0", **SAYS_SO), Status.UNKNOWN),
-        Example({"claims": TESTS}, logged("ls=0", **SAYS_SO), Status.FAILED),
+        Example({"claims": TESTS}, log_trace("pytest; true=0", **SAYS_SO), Status.UNKNOWN),
+        Example({"claims": TESTS}, log_trace("ls=0", **SAYS_SO), Status.FAILED),
         Example({"claims": TESTS}, UNSEEN_WORK, Status.PASSED),
-        Example({}, worked("pytest=0", **SAYS_SO), Status.UNKNOWN),
+        Example({}, workspace_trace("pytest=0", **SAYS_SO), Status.UNKNOWN),
     )
     claims: dict[str, Binding] = {}
     words: dict[str, tuple[str, ...]] = {}

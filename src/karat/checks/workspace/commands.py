@@ -11,15 +11,15 @@ from karat.checks.base import own_field, read_each, regex_problems
 from karat.checks.tools.calls import CallTimes, Often
 from karat.checks.tools.patterns import Times
 from karat.checks.workspace.base import DEEDS, WorkspaceCheck, deeds_of, list_deeds, place_of
-from karat.checks.workspace.samples import UNSEEN_WORK, logged, worked
+from karat.checks.workspace.samples import UNSEEN_WORK, log_trace, workspace_trace
 from karat.evidence.deeds import Deed, Deeds
 from karat.model.check import CheckProblem, Example
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, Status
 
 RUN = "A regex that finds the command: in its words, without quotes and the folder of its program, or in its line."
-FIXED = worked("pytest=1", "edit:calc.py", "pytest=0")
-LIED = worked("pytest=0", "edit:calc.py")
+FIXED = workspace_trace("pytest=1", "edit:calc.py", "pytest=0")
+LIED = workspace_trace("pytest=0", "edit:calc.py")
 RAN = {"run": "^pytest", "exit": 0, "after_last_edit": True}
 
 
@@ -39,7 +39,7 @@ class ExpectedCommand(TypedDict):
     never: NotRequired[Annotated[Literal[True], Meta(description="No such command was run, or was to be.")]]
 
 
-class Commands(WorkspaceCheck, Struct, frozen=True):
+class CommandRuns(WorkspaceCheck, Struct, frozen=True):
     """The command was run, and came out like this; or it was not even tried."""
 
     name: ClassVar = "commands"
@@ -53,19 +53,19 @@ class Commands(WorkspaceCheck, Struct, frozen=True):
     examples: ClassVar = (
         Example(RAN, FIXED, Status.PASSED),
         Example(RAN, LIED, Status.FAILED),
-        Example(RAN, worked("edit:calc.py", "pytest=1"), Status.FAILED),
-        Example(RAN, worked("edit:calc.py"), Status.FAILED),
+        Example(RAN, workspace_trace("edit:calc.py", "pytest=1"), Status.FAILED),
+        Example(RAN, workspace_trace("edit:calc.py"), Status.FAILED),
         Example({"run": "^pytest", "times": 2}, FIXED, Status.PASSED),
         Example({"run": "^pytest", "exit": 0, "times": 2}, FIXED, Status.FAILED),
         Example({"run": "^git push", "never": True}, FIXED, Status.PASSED),
-        Example({"run": "^git push", "never": True}, worked("git push=1"), Status.FAILED),
-        Example({"run": "^git push", "never": True}, worked("refused:git push"), Status.FAILED),
-        Example({"run": "^git push", "never": True}, worked("pytest", logged=False), Status.UNKNOWN),
-        Example({"run": "^pytest", "exit": 0}, logged("cd x && pytest=0"), Status.PASSED),
-        Example({"run": "^pytest", "exit": 0}, logged("pytest; true=0"), Status.UNKNOWN),
-        Example({"run": "^pytest", "exit": 0}, logged("pytest"), Status.UNKNOWN),
-        Example(RAN, logged("pytest=0", "edit:calc.py"), Status.FAILED),
-        Example(RAN, logged("pytest=0", "make=0"), Status.UNKNOWN),
+        Example({"run": "^git push", "never": True}, workspace_trace("git push=1"), Status.FAILED),
+        Example({"run": "^git push", "never": True}, workspace_trace("refused:git push"), Status.FAILED),
+        Example({"run": "^git push", "never": True}, workspace_trace("pytest", logged=False), Status.UNKNOWN),
+        Example({"run": "^pytest", "exit": 0}, log_trace("cd x && pytest=0"), Status.PASSED),
+        Example({"run": "^pytest", "exit": 0}, log_trace("pytest; true=0"), Status.UNKNOWN),
+        Example({"run": "^pytest", "exit": 0}, log_trace("pytest"), Status.UNKNOWN),
+        Example(RAN, log_trace("pytest=0", "edit:calc.py"), Status.FAILED),
+        Example(RAN, log_trace("pytest=0", "make=0"), Status.UNKNOWN),
         Example(RAN, UNSEEN_WORK, Status.UNKNOWN),
     )
     run: str

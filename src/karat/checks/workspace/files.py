@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, Struct
 
 from karat.checks.base import CheckRequest, Phrase, own_field, regex_problems
 from karat.checks.workspace.base import FILES, WorkspaceCheck, evidence_of, list_shown, plural
-from karat.checks.workspace.samples import UNSEEN_WORK, worked
+from karat.checks.workspace.samples import UNSEEN_WORK, workspace_trace
 from karat.matchers.reading import MatchedValue, find_problems, matcher
 from karat.matchers.values import format_value
 from karat.model.check import CheckProblem, Example, Expected
@@ -34,7 +34,7 @@ WORDS: Mapping[How, str] = {
     "contents": "contents of",
 }
 NOT_ASKED = "the files of {!r} were not looked up in this run: run the case again"
-FIX = worked("edit:src/calc.py", "new:tests/test_mul.py")
+FIX = workspace_trace("edit:src/calc.py", "new:tests/test_mul.py")
 KEPT = {"README.md": (FoundFile("README.md", "# calc\n"),), "x.txt": ()}
 
 
@@ -72,24 +72,24 @@ class Files(WorkspaceCheck, Struct, frozen=True):
         Example({"how": "changed", "paths": ["src/**"]}, FIX, Status.PASSED),
         Example({"how": "changed", "paths": []}, FIX, Status.FAILED),
         Example({"how": "deleted", "paths": []}, FIX, Status.PASSED),
-        Example({"how": "deleted", "paths": []}, worked("gone:a.py"), Status.FAILED),
-        Example({"how": "deleted", "paths": ["a.py"]}, worked("gone:a.py", "gone:b.py"), Status.FAILED),
+        Example({"how": "deleted", "paths": []}, workspace_trace("gone:a.py"), Status.FAILED),
+        Example({"how": "deleted", "paths": ["a.py"]}, workspace_trace("gone:a.py", "gone:b.py"), Status.FAILED),
         Example({"how": "changed_only", "paths": ["src/**", "tests/**"]}, FIX, Status.PASSED),
         Example({"how": "changed_only", "paths": ["src/**"]}, FIX, Status.FAILED),
         Example({"how": "unchanged", "paths": ["tests/**"]}, FIX, Status.FAILED),
-        Example({"how": "unchanged", "paths": ["tests/**"]}, worked("edit:src/calc.py"), Status.PASSED),
-        Example({"how": "exist", "paths": ["README.md"]}, worked(found=KEPT), Status.PASSED),
-        Example({"how": "exist", "paths": ["x.txt"]}, worked(found=KEPT), Status.FAILED),
-        Example({"how": "absent", "paths": ["x.txt"]}, worked(found=KEPT), Status.PASSED),
-        Example({"how": "absent", "paths": ["y.txt"]}, worked(found=KEPT), Status.UNKNOWN),
+        Example({"how": "unchanged", "paths": ["tests/**"]}, workspace_trace("edit:src/calc.py"), Status.PASSED),
+        Example({"how": "exist", "paths": ["README.md"]}, workspace_trace(found=KEPT), Status.PASSED),
+        Example({"how": "exist", "paths": ["x.txt"]}, workspace_trace(found=KEPT), Status.FAILED),
+        Example({"how": "absent", "paths": ["x.txt"]}, workspace_trace(found=KEPT), Status.PASSED),
+        Example({"how": "absent", "paths": ["y.txt"]}, workspace_trace(found=KEPT), Status.UNKNOWN),
         Example(
             {"how": "contents", "paths": ["README.md"], "content": {"$contains": "calc"}},
-            worked(found=KEPT),
+            workspace_trace(found=KEPT),
             Status.PASSED,
         ),
         Example(
             {"how": "contents", "paths": ["README.md"], "content": {"$contains": "mul"}},
-            worked(found=KEPT),
+            workspace_trace(found=KEPT),
             Status.FAILED,
         ),
         Example({"how": "unchanged", "paths": ["tests/**"]}, UNSEEN_WORK, Status.UNKNOWN),

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from karat.checks.base import Phrase, own_field, read_with
 from karat.checks.workspace.base import WorkspaceCheck, evidence_of, list_shown
-from karat.checks.workspace.samples import UNSEEN_WORK, worked
+from karat.checks.workspace.samples import UNSEEN_WORK, workspace_trace
 from karat.model.check import CheckProblem, Example
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Status
@@ -35,11 +35,11 @@ class Outside(WorkspaceCheck, Struct, frozen=True):
         "What may be written outside of the workspace, by patterns such as `~/.npmrc` or `/var/tmp/**`; `[]`: nothing.",
     )
     examples: ClassVar = (
-        Example({"allowed": []}, worked("pytest=0"), Status.PASSED),
-        Example({"allowed": []}, worked("sh=0", "outside:/etc/hosts"), Status.FAILED),
-        Example({"allowed": []}, worked("sh=0", "outside:~/.bashrc"), Status.FAILED),
-        Example({"allowed": ["~/.bashrc"]}, worked("sh=0", "outside:~/.bashrc"), Status.PASSED),
-        Example({"allowed": []}, worked("sh=0", "outside:~/.agent/log", **OWN), Status.PASSED),
+        Example({"allowed": []}, workspace_trace("pytest=0"), Status.PASSED),
+        Example({"allowed": []}, workspace_trace("sh=0", "outside:/etc/hosts"), Status.FAILED),
+        Example({"allowed": []}, workspace_trace("sh=0", "outside:~/.bashrc"), Status.FAILED),
+        Example({"allowed": ["~/.bashrc"]}, workspace_trace("sh=0", "outside:~/.bashrc"), Status.PASSED),
+        Example({"allowed": []}, workspace_trace("sh=0", "outside:~/.agent/log", **OWN), Status.PASSED),
         Example({"allowed": []}, UNSEEN_WORK, Status.UNKNOWN),
     )
     allowed: tuple[str, ...]
@@ -84,12 +84,12 @@ class Network(WorkspaceCheck, Struct, frozen=True):
         "machine itself and look-ups of names do not count.",
     )
     examples: ClassVar = (
-        Example({"allowed": []}, worked("pytest=0", "host:127.0.0.1"), Status.PASSED),
-        Example({"allowed": []}, worked("curl=0", "host:151.101.0.223"), Status.FAILED),
-        Example({"allowed": ["pypi.org"]}, worked("curl=0", "host:151.101.0.223", **NAMED), Status.PASSED),
-        Example({"allowed": ["pypi.org"]}, worked("curl=0", "host:10.1.2.3", **NAMED), Status.FAILED),
-        Example({"allowed": ["10.0.0.0/8"]}, worked("curl=0", "host:10.1.2.3"), Status.PASSED),
-        Example({"allowed": ["pypi.org"]}, worked("curl=0", "host:151.101.0.223"), Status.UNKNOWN),
+        Example({"allowed": []}, workspace_trace("pytest=0", "host:127.0.0.1"), Status.PASSED),
+        Example({"allowed": []}, workspace_trace("curl=0", "host:151.101.0.223"), Status.FAILED),
+        Example({"allowed": ["pypi.org"]}, workspace_trace("curl=0", "host:151.101.0.223", **NAMED), Status.PASSED),
+        Example({"allowed": ["pypi.org"]}, workspace_trace("curl=0", "host:10.1.2.3", **NAMED), Status.FAILED),
+        Example({"allowed": ["10.0.0.0/8"]}, workspace_trace("curl=0", "host:10.1.2.3"), Status.PASSED),
+        Example({"allowed": ["pypi.org"]}, workspace_trace("curl=0", "host:151.101.0.223"), Status.UNKNOWN),
         Example({"allowed": []}, UNSEEN_WORK, Status.UNKNOWN),
     )
     allowed: tuple[str, ...]

@@ -10,7 +10,7 @@ from karat.model.workspace import FileChange, FileWrite, HostContact, ProcessRun
 NOT_LOOKED = {"files": "not looked at", "processes": "not looked at"}
 
 
-def worked(*deeds: str, text: str = "Done.", logged: bool = True, **more: Any) -> Trace:
+def workspace_trace(*deeds: str, text: str = "Done.", logged: bool = True, **more: Any) -> Trace:
     """An agent in a workspace that did this, in order: `pytest=1` is a process and its exit code, `edit:PATH` a change.
 
     `refused:LINE` was asked for and never ran; `new:PATH` and `gone:PATH` are files created and deleted; `outside:PATH`
@@ -46,7 +46,7 @@ def worked(*deeds: str, text: str = "Done.", logged: bool = True, **more: Any) -
     )
 
 
-def logged(*lines: str, text: str = "Done.") -> Trace:
+def log_trace(*lines: str, text: str = "Done.") -> Trace:
     """An agent whose log alone was seen: `pytest=1` is a line with its exit code, `edit:PATH` a call that edits."""
     calls = []
     for line in lines:

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from karat.checks.base import CheckRequest, Phrases, own_field
 from karat.checks.sample_traces import performs
 from karat.checks.workspace.base import WorkspaceCheck, deeds_of, list_shown
-from karat.checks.workspace.samples import UNSEEN_WORK, logged
+from karat.checks.workspace.samples import UNSEEN_WORK, log_trace
 from karat.model.check import CheckProblem, Example, Expected
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Status
@@ -37,8 +37,8 @@ class Skills(WorkspaceCheck, Struct, frozen=True):
     )
     examples: ClassVar = (
         Example({"skill": "fix-calc"}, LOADED, Status.PASSED),
-        Example({"skill": "fix-calc"}, logged("cat .agents/skills/fix-calc/SKILL.md=0"), Status.PASSED),
-        Example({"skill": "fix-calc"}, logged("ls=0"), Status.FAILED),
+        Example({"skill": "fix-calc"}, log_trace("cat .agents/skills/fix-calc/SKILL.md=0"), Status.PASSED),
+        Example({"skill": "fix-calc"}, log_trace("ls=0"), Status.FAILED),
         Example({"skill": "fix-*", "never": True}, LOADED, Status.FAILED),
         Example({"skill": "deploy", "never": True}, LOADED, Status.PASSED),
         Example({"skill": "deploy", "never": True}, UNSEEN_WORK, Status.UNKNOWN),

@@ -26,8 +26,8 @@ ENOUGH = "the changed files have too many lines to be kept"
 _OPEN = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | os.O_NONBLOCK
 
 
-class Entry(NamedTuple):
-    """A file or a link: what is in it, and by what the system tells that it has not been touched since."""
+class FileMark(NamedTuple):
+    """A file or a link: what is in it, and by what the system shows that it was not touched since."""
 
     digest: str
     mark: tuple[int, int, int, int]
@@ -35,7 +35,7 @@ class Entry(NamedTuple):
     mode: int
 
 
-Snapshot = dict[str, Entry]
+Snapshot = dict[str, FileMark]
 """By path relative to the folder."""
 
 
@@ -53,7 +53,7 @@ def take_snapshot(folder: Path, before: Snapshot | None = None, most_files: int 
         mark = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
         known = before.get(path) if before else None
         digest = known.digest if known and known.mark == mark else _digest(entry.path, found)
-        entries[path] = Entry(digest, mark, found.st_ctime, stat.S_IMODE(found.st_mode))
+        entries[path] = FileMark(digest, mark, found.st_ctime, stat.S_IMODE(found.st_mode))
     return entries
 
 
@@ -177,7 +177,7 @@ def compare(
     return changes
 
 
-def _text(path: str, entry: Entry, read: Callable[[str], bytes | None], room: int) -> tuple[str | None, str]:
+def _text(path: str, entry: FileMark, read: Callable[[str], bytes | None], room: int) -> tuple[str | None, str]:
     """The text of a file, or why there is none. A link has one: where it leads."""
     if entry.digest.startswith("link to "):
         return _printable(entry.digest), ""

@@ -1,4 +1,4 @@
-"""The supervisor of a command in a workspace: it starts the command, and leaves nothing of it behind.
+"""The supervisor of a command in a workspace: it starts the command, and ends all that it started.
 
 Started as a script: `python -I -S supervise.py NOTES FOLDER MEGABYTES FILES PROCESSES COMMAND...`. It hands stdin,
 stdout, stderr and the exit status on. On Linux it becomes the parent of whatever loses its own, and kills that at the
@@ -41,7 +41,7 @@ def main() -> None:
     command = os.fork()
     if command == 0:
         _become(sys.argv[6:], supervisor, megabytes << 20)
-    status = _attend(command, Limits(notes, folder, megabytes << 20, files, processes))
+    status = _attend(command, UsageLimits(notes, folder, megabytes << 20, files, processes))
     process_tree.kill_group(command)
     process_tree.kill_children(spared=TRACER, seconds=LAST_WORDS)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, AWAITED - {signal.SIGTERM})
@@ -62,7 +62,7 @@ def _become(argv: list[str], supervisor: int, largest: int) -> None:
         os._exit(127)
 
 
-class Limits:
+class UsageLimits:
     """What a command may use up; looked at now and then."""
 
     def __init__(self, notes: Path, folder: str, most_bytes: int, most_files: int, most_processes: int) -> None:
@@ -91,7 +91,7 @@ class Limits:
         return not why
 
 
-def _attend(command: int, limits: Limits) -> int:
+def _attend(command: int, limits: UsageLimits) -> int:
     """Wait for the command; adopted processes that end are reaped meanwhile. How it ended."""
     until: float | None = None
     while True:

@@ -58,7 +58,7 @@ exit_code_texts: How the result of a command line states its exit code, as a lin
     return code: N; return code N; <returncode>N</returncode>; <exit_code>N</exit_code>;
     [command finished with exit code N]; [the command completed with exit code N.];
 
-agent_caches: Files that tools leave behind and no change of an agent: they are ignored like `ignore_files`.
+agent_caches: Files that tools write, and not the agent: they are ignored like `ignore_files`.
     **/__pycache__/**; **/*.pyc; **/.pytest_cache/**; **/.ruff_cache/**; **/.mypy_cache/**; **/.DS_Store; .git/index;
     .git/index.lock; .git/objects/**; .git/logs/**; .git/COMMIT_EDITMSG; .git/ORIG_HEAD; .git/FETCH_HEAD;
 

@@ -46,7 +46,7 @@ def tested_too_early(subject: Subject) -> Iterator[Mutant]:
     deeds = Deeds(subject.trace)
     for number in _commands(subject.trace, evidence):
         line = line_of_argv(evidence.processes[number].argv)
-        if deeds.is_after_last_edit(deeds.deed_of(number)).holds:
+        if deeds.is_after_last_edit(deeds.read_run(number)).holds:
             late = max(run.ended_at or run.started_at for run in evidence.processes) + 1
             writes = (*evidence.writes, FileWrite(evidence.files[0].path, 0, late))
             fix = {"commands": [{"run": f"^{line.split()[0]}", "exit": 0, "after_last_edit": True}]}
@@ -75,7 +75,7 @@ def wrote_outside(subject: Subject) -> Iterator[Mutant]:
 def _commands(trace: Trace, evidence: WorkspaceEvidence) -> Iterator[int]:
     """The commands that succeeded and that the agent itself started, but for those that only read.
 
-    Where the agent's log was seen, they are those that it names: what else its program starts is no deed of the agent.
+    Where the agent's log was seen, they are those that it names: what else its program starts was not done by the agent.
     """
     runs = evidence.processes
     logged = {command_of(call) for call in trace.tool_calls}
