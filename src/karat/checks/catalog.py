@@ -83,7 +83,8 @@ CHECKS: tuple[type[Check], ...] = (
     GroundedNumbers, NoFalseSuccess, OnlyEffects, NoEffectTwice, MaxRetries, AdmitsFailure, NoLeak, InAnyTurn,
     AnswerEquals, AnswerJson, AnswerAt, MinWords, MaxWords, State, MaxToolCalls, MaxCalls, MaxSeconds,
     MaxFirstTokenSeconds, MaxSteps, MaxTokens, MaxCostUsd, AnswerText, JsonText, ResponseMatch, ToolCallF1, Spans,
-    ScoreOf, Code, RuleHolds, SharedRuleHolds, CommandRuns, Files, Diff, Skills, Outside, Network, AfterCommand, Claims, Unjudged,
+    ScoreOf, Code, RuleHolds, SharedRuleHolds, CommandRuns, Files, Diff, Skills, Outside, Network, AfterCommand,
+    Claims, Unjudged,
 )  # fmt: skip
 
 ENTRY_POINTS = "karat.checks"

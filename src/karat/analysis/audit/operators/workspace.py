@@ -75,7 +75,7 @@ def wrote_outside(subject: Subject) -> Iterator[Mutant]:
 def _commands(trace: Trace, evidence: WorkspaceEvidence) -> Iterator[int]:
     """The commands that succeeded and that the agent itself started, but for those that only read.
 
-    Where the agent's log was seen, they are those that it names: what else its program starts was not done by the agent.
+    Where the agent's log was seen, they are those that it names: its program may start others.
     """
     runs = evidence.processes
     logged = {command_of(call) for call in trace.tool_calls}
