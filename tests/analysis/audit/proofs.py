@@ -47,7 +47,10 @@ FAILED_CALL = Trace(
     tool_calls=(ToolCall("book", success=False, error="refused"),),
 )
 PASSES = {"pytest -q": AfterRun(0, "1 passed")}
-CODED = workspace_trace("edit:calc.py", "pytest=0", text="All tests pass.", logged=False, after=PASSES)
+CODED = structs.replace(
+    workspace_trace("edit:calc.py", "pytest=0", text="All tests pass.", after=PASSES),
+    tool_calls=(ToolCall("bash", {"command": "pytest"}, success=True),),
+)
 COUNT = "SELECT count(*) AS n FROM bookings"
 BOARD = Trace(
     case_id="example",
