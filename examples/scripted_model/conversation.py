@@ -37,6 +37,8 @@ class Conversation:
     users: list[str] = field(default_factory=list)
     results: list[tuple[str, str]] = field(default_factory=list)
     """Name of the tool and text, for each result since the last words of the user."""
+    answered: int = 0
+    """How many results there are in all, whoever spoke in between."""
     words: int = 0
     names: dict[str, str] = field(default_factory=dict)
 
@@ -56,4 +58,5 @@ class Conversation:
     def add_result(self, call_id: str, text: str) -> None:
         """Adds what a tool gave back."""
         self.words += len(text.split())
+        self.answered += 1
         self.results.append((self.names.get(call_id, call_id), text))

@@ -27,6 +27,8 @@ class When:
     user: str = ""
     system: str = ""
     turn: int = 0
+    answered: int | None = None
+    """Results in the whole conversation; with it, `results` matches everything unless it is set."""
     results: Any = field(default_factory=dict)
     """Results since the user last spoke: a pattern for each tool (these tools and no other), a count, or `any`."""
 
@@ -35,9 +37,11 @@ class When:
         looked = [(self.user, said.users[-1] if said.users else ""), (self.system, said.system)]
         if self.turn and self.turn != len(said.users):
             return None
+        if self.answered is not None and self.answered != said.answered:
+            return None
         if isinstance(self.results, int) and self.results != len(said.results):
             return None
-        if isinstance(self.results, dict):
+        if isinstance(self.results, dict) and (self.results or self.answered is None):
             last = dict(said.results)
             if last.keys() != self.results.keys():
                 return None
