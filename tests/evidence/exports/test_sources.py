@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from evidence.exports.sessions import SAMPLES
 from evidence.exports.sources import SOURCES, Source, read_lines
 from karat.evidence.conversation_events import read_conversation
 from karat.evidence.exports.catalog import FORMATS
@@ -21,6 +22,8 @@ CALLS = {
     "s-1": [("lookup_order", {"order": "A-1"}), ("cancel_order", {"order": "A-2", "reason": "late"})],
     "s-2": [("lookup_order", {"order": "A-3"}), ("lookup_order", {"order": "A-4"})],
 }
+SESSIONS = {sample.format for sample in SAMPLES} | {"openhands", "atif"}
+"""Formats of coding agents' sessions, which `test_sessions.py` reads."""
 RULES = contract(
     {"each": {"call": "cancel_order"}, "needs": {"before": {"call": "lookup_order", "success": True}}},
     {"each": {"call": "cancel_order"}, "needs": {"last_user": ["yes", "go ahead"]}},
@@ -90,3 +93,4 @@ def test_every_source_gives_the_same_verdicts(source: Source, tmp_path: Path) ->
 
 def test_every_format_has_a_source() -> None:
     assert {format.name for format in FORMATS} == {source.format for source in SOURCES} | {"karat", "karat-guard"}
+    assert {format.name for format in FORMATS} == {source.format for source in SOURCES} | SESSIONS | {"karat"}

@@ -5,7 +5,7 @@ Or it is a whole trace, which says in `unobserved` what was not seen; or holds o
 journal do: a journal can be replayed as it is, and of several attempts at a case the last one counts. Every line is
 checked before any case is run. What is kept of the file is where each case is in it, so a large file costs little
 memory. A file of OTLP JSON, as collectors write it, is replayed too, and so are result files of other tools that
-hold answers, and exports of platforms (`recordings/`).
+hold answers, and exports of platforms and sessions of coding agents (`recordings/`), in a file or a folder.
 """
 
 from __future__ import annotations
@@ -98,6 +98,12 @@ class ReplayTarget:
 
     async def open(self) -> None:
         self._provider = read_options(self._config, _Options).provider
+        if self._path.is_dir():
+            self._export = ExportRecording(self._path)
+            self._export.load()
+            if not self._export:
+                raise ConfigError("no file of the folder contains a conversation.", where=str(self._path))
+            return
         try:
             self._file = self._path.open("rb")
         except OSError as error:

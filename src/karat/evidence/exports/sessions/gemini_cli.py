@@ -152,14 +152,14 @@ def _is_session(row: Table) -> bool:
     is_message = isinstance(row.get("id"), str) and isinstance(row.get("timestamp"), str)
     if row.get("type") == "gemini":
         return is_message and "content" in row
-    return row.get("type") in ("user", "info", "error", "warning") and is_message and set(row) <= _MESSAGE_KEYS
+    return text_of(row.get("type")) in ("user", "info", "error", "warning") and is_message and set(row) <= _MESSAGE_KEYS
 
 
 _MESSAGE_KEYS = frozenset({"id", "timestamp", "type", "content", "displayContent"})
 
 
 def _is_streamed(row: Table) -> bool:
-    kind = row.get("type")
+    kind = text_of(row.get("type"))
     if kind not in STREAMED or not isinstance(row.get("timestamp"), str) or ("message" in row and kind != "error"):
         return False
     own: Any = {"init": "session_id", "message": "role", "tool_use": "tool_name", "tool_result": "tool_id"}

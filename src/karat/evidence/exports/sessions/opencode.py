@@ -71,7 +71,7 @@ class _Reader:
 
 
 def _is_row(row: Table) -> bool:
-    return isinstance(row.get("sessionID"), str) and row.get("type") in EVENTS
+    return isinstance(row.get("sessionID"), str) and text_of(row.get("type")) in EVENTS
 
 
 def _id_of(row: ExportRow) -> str:

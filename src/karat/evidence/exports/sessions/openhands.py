@@ -90,7 +90,7 @@ class _Reader:
 
 
 def _is_event(row: Table) -> bool:
-    return row.get("kind") in EVENTS and isinstance(row.get("source"), str) and isinstance(row.get("id"), str)
+    return text_of(row.get("kind")) in EVENTS and isinstance(row.get("source"), str) and isinstance(row.get("id"), str)
 
 
 def _id_of(row: ExportRow) -> str:
