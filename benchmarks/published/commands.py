@@ -14,6 +14,7 @@ from benchmarks.published import (
     agentdojo_agreement,
     bfcl,
     bfcl_turns,
+    coding,
     gold_coverage,
     graders,
     guard,
@@ -93,6 +94,11 @@ def add_commands(commands: Any) -> None:
     gold.add_argument("--tau2", type=Path, metavar="CLONE", help="a clone of sierra-research/tau2-bench")
     gold.add_argument("--agentdojo", metavar="PYTHON", help="a Python that has agentdojo")
     gold.set_defaults(run=_measure_gold)
+    sessions = commands.add_parser("coding", help="sessions of coding agents next to the tests of their tasks")
+    sessions.add_argument(
+        "--from", dest="clone", type=Path, required=True, help="a clone of laude-institute/terminal-bench-leaderboard"
+    )
+    sessions.set_defaults(run=_read_sessions)
 
 
 def _judge_bfcl(given: argparse.Namespace) -> int:
@@ -190,6 +196,12 @@ def _published_files(clone: Path | None) -> list[Path]:
     """The trajectories that a clone of tau-bench has."""
     files = [published_file(clone, "gpt-4o", domain) for domain in ("airline", "retail")] if clone else []
     return [path for path in files if path.is_file()]
+
+
+def _read_sessions(given: argparse.Namespace) -> int:
+    trials = coding.read_trials(given.clone)
+    print(coding.coding_table(trials), flush=True)
+    return 0 if trials else 2
 
 
 def _audit_graders(given: argparse.Namespace) -> int:
