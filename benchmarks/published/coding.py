@@ -22,7 +22,7 @@ AGENT = "swe-agent-mini"
 SUBMIT = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 TASK = re.compile(r"mini -m \S+ -t ")
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b\][^\x07]*\x07")
-RETURNED = re.compile(rb"<returncode>-?\d+</returncode>")
+RETURNED = re.compile(r"<returncode>-?\d+</returncode>")
 STEP = re.compile(r"\nmini-swe-agent \(step \d+, \$[\d.]+\):\n")
 WAITING = re.compile(r".*Waiting for the LM to respond\.\.\.")
 FENCED = re.compile(r"```bash\n.*?(?:\n```|\Z)", re.DOTALL)
@@ -68,9 +68,13 @@ def read_trials(clone: Path) -> list[Trial]:
         traces = [conversation.trace for conversation in read_conversations(paths)]
     verdicts = [json.loads(contents[name.removesuffix(LOG) + RESULTS]) for name in logs]
     return [
-        Trial(name, trace, verdict.get("is_resolved"), len(RETURNED.findall(contents[name])))
+        Trial(name, trace, verdict.get("is_resolved"), _count_shown(contents[name]))
         for name, trace, verdict in zip(logs, traces, verdicts, strict=True)
     ]
+
+
+def _count_shown(recording: bytes) -> int:
+    return len(RETURNED.findall(ESCAPES.sub("", recording.decode("utf-8", "replace"))))
 
 
 def _git(clone: Path, *arguments: str, stdin: bytes = b"") -> bytes:

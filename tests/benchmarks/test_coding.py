@@ -9,7 +9,8 @@ from karat.model.trace import Trace
 
 STEP = (
     "\x1b[1;31mmini-swe-agent\x1b[0m\x1b[31m (step \x1b[0m{0}, $0.03):\r\n"
-    "⠙ Waiting for the LM to respond...\r\x1b[2KTHOUGHT: {1}\r\n\r\n```bash\r\n{2}\r\n```\r\n\r\nUser:\r\n{3}\r\n────\r\n"
+    "⠙ Waiting for the LM to respond...\r\x1b[2KTHOUGHT: {1}\r\n\r\n```bash\r\n{2}\r\n```\r\n\r\nUser:"
+    "\r\n{3}\r\n────\r\n"
 )
 TERMINAL = "root@app# mini -t 'Fix it.' -y\r\n" + "".join(
     [
