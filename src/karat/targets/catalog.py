@@ -7,10 +7,12 @@ import re
 from pathlib import PurePath
 from typing import NamedTuple, cast
 
+from msgspec import structs
+
 from karat.errors import ConfigError
 from karat.plugins import packages
 from karat.targets.base import Target, build_external
-from karat.targets.config import TargetConfig
+from karat.targets.config import AGENT_KINDS, TargetConfig
 from karat.targets.wrappers.hooks import WithHooks
 from karat.targets.wrappers.success_rules import WithSuccessRules
 from karat.targets.wrappers.telemetry import models_of, otlp_of
@@ -34,6 +36,14 @@ class Kind(NamedTuple):
     example: str
 
 
+AGENTS = {
+    "claude-code": "",
+    "codex": "",
+    "gemini": "",
+    "opencode": "openai/gpt-5",
+    "mini-swe-agent": "openai/gpt-5",
+}
+"""Coding agents, each with the model that its example names."""
 KINDS = (
     Kind("python", "karat.targets.python", "PythonTarget", "python:module:function"),
     Kind("langgraph", "karat.targets.langgraph.target", "LangGraphTarget", "langgraph:module:graph"),
@@ -51,6 +61,10 @@ KINDS = (
         "LangGraphServerTarget",
         "langgraph-server:http://127.0.0.1:2024",
     ),
+    *(
+        Kind(name, "karat.targets.coding_agents.target", "CodingAgentTarget", f"{name}:{model}")
+        for name, model in AGENTS.items()
+    ),
     Kind("replay", "karat.targets.recordings.replay", "ReplayTarget", "replay:traces.jsonl"),
 )
 
@@ -60,6 +74,10 @@ ENTRY_POINTS = "karat.targets"
 
 def build(config: TargetConfig) -> Target:
     """The target that a configuration asks for, with all that is around it, ready to be opened."""
+    if config.kind in AGENT_KINDS:
+        from karat.targets.coding_agents.catalog import PROGRAMS  # few targets are coding agents
+
+        config = structs.replace(config, own_files=PROGRAMS[config.kind].own_files)
     otlp, build_inner = otlp_of(config), _build_with_proxy if _needs_proxy(config) else _build
     if otlp is None:
         inner = build_inner(config)

@@ -32,6 +32,8 @@ HIDDEN = frozenset({"headers", "cookies", "start_env"})
 """Options whose values are distinguished in a journal but never shown."""
 WIRE_KINDS = frozenset({"http", "https", "openai", "langgraph-server", "ag-ui", "ai-sdk", "a2a"})
 """Kinds that have nearly nothing but options of their own: these are in the table of the target itself."""
+AGENT_KINDS = frozenset({"claude-code", "codex", "gemini", "opencode", "mini-swe-agent"})
+"""Kinds that are programs of coding agents: what may follow the colon is a model."""
 OPTIONS_FIX = "If it is an option of this kind of target, put it into `options`: options = { … }."
 _SECONDS = {"s": 1, "sec": 1, "second": 1, "min": 60, "m": 60, "minute": 60, "h": 3600, "hour": 3600}
 _RATE = lazy.pattern(r"\s*(\d{1,9})\s*/\s*([a-z]+)\s*", re.IGNORECASE)
@@ -219,7 +221,7 @@ def resolve(spec_or_name: str, config: Config, cwd: Path) -> TargetConfig:
     if spec_or_name in config.targets:
         return config.targets[spec_or_name]
     kind, colon, spec = spec_or_name.partition(":")
-    if colon and kind and spec:
+    if is_spec(kind, colon, spec):
         return TargetConfig(kind=kind, spec=spec, root=cwd, folder=cwd)
     known_targets = ", ".join(map(repr, sorted(config.targets))) or "none"
     fix = (
@@ -230,6 +232,11 @@ def resolve(spec_or_name: str, config: Config, cwd: Path) -> TargetConfig:
     )
     message = f"there is no target {spec_or_name!r} (configured: {known_targets})."
     raise ConfigError(message, fix=fix, slug="unknown-target")
+
+
+def is_spec(kind: str, colon: str, spec: str) -> bool:
+    """Whether this is a kind of target, and what it is to be."""
+    return bool(colon and kind and (spec or kind in AGENT_KINDS))
 
 
 def read_options(config: TargetConfig, form: type[Options]) -> Options:
@@ -287,7 +294,7 @@ def _target(name: str, table: dict[str, object], project: Project) -> TargetConf
             error.fix = error.fix or OPTIONS_FIX
         raise
     kind, colon, spec = settings.use.partition(":")
-    if not (colon and kind and spec):
+    if not is_spec(kind, colon, spec):
         where = line_of(file, section, "use")
         message = f"{settings.use!r} is not a target."
         raise ConfigError(message, where=where, fix="Write it as 'python:module:function'.")

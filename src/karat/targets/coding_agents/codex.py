@@ -23,10 +23,13 @@ SETTINGS = """\
 check_for_update_on_startup = false
 [analytics]
 enabled = false
+[features]
+plugins = false
+apps = false
 [sandbox_workspace_write]
 exclude_slash_tmp = true
 """
-"""Of all of /tmp, only the agent's own TMPDIR may be written."""
+"""No list of plugins is fetched. Of all of /tmp, only the agent's own TMPDIR may be written."""
 NO_REPOSITORY = (
     "Make the workspace a git repository, workspace = { folder = …, setup = ['git init -q'] }, or let Codex work "
     "without one: options = { arguments = ['--skip-git-repo-check'] }."

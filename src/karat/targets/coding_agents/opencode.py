@@ -33,7 +33,7 @@ class OpenCode(AgentProgram):
     reads_stdin = True
 
     def variables(self, run: AgentRun) -> dict[str, str]:
-        providers = {
+        providers: dict[str, dict[str, object]] = {
             name: {"options": {"baseURL": address.rstrip("/").removesuffix(end) + end}}
             for name, (variable, end) in ADDRESSES.items()
             if (address := run.environment.get(variable))

@@ -58,8 +58,7 @@ class CodingAgentTarget:
         self._agent = PROGRAMS[config.kind]()
         self.limits = config.limits
         self.options = config.identity
-        self.own_files = self._agent.own_files
-        self.version = config.version
+        self._version = ""
         self._config = config
         self._options = read_options(config, _Options)
         self._passed_on = {
@@ -108,10 +107,8 @@ class CodingAgentTarget:
         return next((word for word in words if word[:1].isdigit()), "")
 
     def _note_version(self, version: str) -> None:
-        if not version:
-            return
-        self.version = self.version or f"{self._agent.name} {version}"
-        if version != self._agent.tried and not version.startswith(f"{self._agent.tried}."):
+        self._version = version
+        if version and not f"{version}.".startswith(f"{self._agent.tried}."):
             self._notice = NOT_TRIED.format(self._agent.name, version, self._agent.tried)
 
     async def run(self, case: Case, context: RunContext) -> Trace:
@@ -155,9 +152,9 @@ class CodingAgentTarget:
 
     def _read(self, case: Case, log: RecordedConversation | None, ended: ExitStatus, output: _Output) -> Trace:
         """The trace of a program that came to its end; else TargetError, with what is known of why."""
-        trace = None if log is None else self._as_answer(case, log)
         if log is not None and not self._agent.asks_version:
             self._note_version(log.version)
+        trace = None if log is None else self._as_answer(case, log)
         error = None if log is None else log.trace.error
         if trace is not None and error is None and ended.returncode == 0:
             return trace
@@ -193,6 +190,7 @@ class CodingAgentTarget:
             messages=(Message("user", case.prompt), *said),
             tool_calls=calls,
             unobserved=unobserved,
+            metadata={**trace.metadata, "agent_version": self._version or log.version},
             error=None,
             turns=(),
         )
