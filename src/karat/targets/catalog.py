@@ -77,7 +77,9 @@ def build(config: TargetConfig) -> Target:
     if config.kind in AGENT_KINDS:
         from karat.targets.coding_agents.catalog import PROGRAMS  # few targets are coding agents
 
-        config = structs.replace(config, own_files=PROGRAMS[config.kind].own_files)
+        agent = PROGRAMS[config.kind]
+        ignored = (*config.ignore_files, *agent.made_files)
+        config = structs.replace(config, own_files=agent.own_files, ignore_files=ignored)
     otlp, build_inner = otlp_of(config), _build_with_proxy if _needs_proxy(config) else _build
     if otlp is None:
         inner = build_inner(config)

@@ -17,7 +17,7 @@ class ClaudeCode(AgentProgram):
     tried = "2.1"
     format = CLAUDE_CODE
     passed_on = ("ANTHROPIC_*", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_*", "AWS_*", "GOOGLE_*", "VERTEX_*")
-    own_files = (".claude/**", ".claude.json*", ".cache/claude*/**", ".local/share/claude/**", ".local/state/claude/**")
+    own_files = (".claude", ".claude/**", ".claude.json*", "/tmp/claude*", "/tmp/claude*/**")
     failures = (
         KnownFailure(
             re.compile(r"Invalid API key|/login|authentication_error|401"), KEY_FIX.format("ANTHROPIC_API_KEY")

@@ -43,7 +43,8 @@ class Codex(AgentProgram):
     tried = "0.169"
     format = CODEX
     passed_on = ("OPENAI_*", "CODEX_API_KEY")
-    own_files = (".codex/**",)
+    own_files = (".codex/**", "/tmp/newroot/**", "/tmp/newroot", "/tmp/oldroot", "/newroot/**", "/oldroot/**")
+    made_files = (".agents", ".aws", ".codex")  # its sandbox puts empty ones there, and takes them away
     failures = (
         KnownFailure(re.compile(r"trusted directory|skip-git-repo-check"), NO_REPOSITORY),
         KnownFailure(re.compile(r"401|Missing environment variable|[Uu]nauthorized"), KEY_FIX.format("OPENAI_API_KEY")),

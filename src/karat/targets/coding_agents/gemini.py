@@ -35,7 +35,7 @@ class Gemini(AgentProgram):
     tried = "0.61"
     format = GEMINI_CLI
     passed_on = ("GEMINI_*", "GOOGLE_*")
-    own_files = (".gemini/**", ".cache/**")
+    own_files = (".gemini", ".gemini/**", ".cache", ".cache/**")
     failures = (
         KnownFailure(re.compile(r"GEMINI_API_KEY|API[_ ]key|API_KEY_INVALID|401"), KEY_FIX.format("GEMINI_API_KEY")),
     )

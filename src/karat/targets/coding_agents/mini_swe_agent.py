@@ -22,7 +22,7 @@ class MiniSweAgent(AgentProgram):
     tried = "2.4"
     format = MINI_SWE_AGENT
     passed_on = ("OPENAI_*", "ANTHROPIC_*", "GEMINI_*", "GOOGLE_*", "OPENROUTER_API_KEY", "MSWEA_*")
-    own_files = (".config/mini-swe-agent/**", ".cache/**")
+    own_files = (".config", ".config/mini-swe-agent", ".config/mini-swe-agent/**", ".cache", ".cache/**")
     failures = (
         KnownFailure(
             re.compile(r"AuthenticationError|API key|api_key"),

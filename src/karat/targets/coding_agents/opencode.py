@@ -19,7 +19,8 @@ class OpenCode(AgentProgram):
     tried = "1.18"
     format = OPENCODE
     passed_on = ("OPENAI_*", "ANTHROPIC_*", "GEMINI_*", "GOOGLE_*", "OPENCODE_API_KEY", "OPENROUTER_API_KEY")
-    own_files = (".opencode/**", ".npm/**", ".cache/**", ".bun/**", ".config/opencode/**", ".local/**")
+    own_files = (".npm", ".npm/**", ".bun", ".bun/**", ".opencode", ".opencode/**")
+    made_files = (".opencode/**",)
     failures = (
         KnownFailure(
             re.compile(r"API key|[Uu]nauthorized|401|LoadAPIKeyError"),

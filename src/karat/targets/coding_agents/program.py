@@ -52,7 +52,9 @@ class AgentProgram(ABC):
     passed_on: ClassVar[tuple[str, ...]]
     """Variables of Karat's environment that it needs: keys and addresses of models."""
     own_files: ClassVar[tuple[str, ...]]
-    """What it writes below HOME for itself."""
+    """What it writes for itself: below HOME, or where a path begins with `/`."""
+    made_files: ClassVar[tuple[str, ...]] = ()
+    """What it makes in the folder in which it works, whatever it is asked."""
     failures: ClassVar[tuple[KnownFailure, ...]]
     default_model: ClassVar[str] = ""
     asks_version: ClassVar[bool] = True

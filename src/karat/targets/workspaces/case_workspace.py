@@ -25,7 +25,7 @@ PREFIX = "karat-workspace-"
 MARK = "KARAT_WORKSPACE"
 """The variable by which a process is known to belong to a workspace."""
 SUPERVISOR = str(Path(__file__).with_name("supervise.py"))
-ARGUMENTS = 8_192
+ARGUMENTS = 131_072
 """So many characters of each argument of a command are noted."""
 INSTALL = "apt-get install {0} (dnf install {0}, pacman -S {0})"
 MOST_KEPT = 50
