@@ -26,6 +26,8 @@ class When:
 
     user: str = ""
     system: str = ""
+    asked: str = ""
+    """A pattern in anything that the user said."""
     turn: int = 0
     answered: int | None = None
     """Results in the whole conversation; with it, `results` matches everything unless it is set."""
@@ -35,6 +37,7 @@ class When:
     def match(self, said: Conversation) -> dict[str, str] | None:
         """The named groups of the patterns if the request matches."""
         looked = [(self.user, said.users[-1] if said.users else ""), (self.system, said.system)]
+        looked.append((self.asked, "\n".join(said.users)))
         if self.turn and self.turn != len(said.users):
             return None
         if self.answered is not None and self.answered != said.answered:
@@ -56,7 +59,7 @@ class When:
 
     def check(self) -> set[str]:
         """The names that the patterns take out of a request."""
-        patterns = [self.user, self.system]
+        patterns = [self.user, self.system, self.asked]
         if isinstance(self.results, dict):
             patterns += self.results.values()
         elif self.results != "any" and not isinstance(self.results, int):

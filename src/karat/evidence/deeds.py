@@ -111,7 +111,8 @@ class Deeds:
         inner = {
             parent for number in hits for parent in self._ancestors(number) if _passes_on(runs[parent], runs[number])
         }
-        first = {n for n in hits - inner if not any(p in hits and runs[p].pid == runs[n].pid for p in self._before(n))}
+        outer = hits - inner
+        first = {n for n in outer if not any(p in outer and runs[p].pid == runs[n].pid for p in self._before(n))}
         return [self.read_run(number) for number in sorted(first)]
 
     def read_run(self, number: int) -> Deed:

@@ -93,9 +93,20 @@ def merge_processes(calls: Sequence[ToolCall], runs: Sequence[ProcessRun]) -> li
             taken = next((index for index, (text, *_) in lines.items() if len(line) > 3 and line in text), None)
         code = None if taken is None else runs[taken].exit_code
         if taken is not None:
-            del lines[taken]
+            lines = {index: texts for index, texts in lines.items() if not _is_within(index, taken, runs)}
         merged.append(call if code is None else with_exit_code(structs.replace(call, exit_code=code)))
     return merged
+
+
+def _is_within(number: int, outer: int, runs: Sequence[ProcessRun]) -> bool:
+    """Whether a process was started by another, or is it; in a sandbox its parent is not known, and its time says it."""
+    at: int | None = number
+    while at is not None and at != outer:
+        if runs[at].parent is None:
+            began, ended = runs[at].started_at, runs[outer].ended_at
+            return began is not None and runs[outer].started_at <= began and (ended is None or began <= ended)
+        at = runs[at].parent
+    return at == outer
 
 
 def _find_pairs(calls: Sequence[ToolCall], others: Sequence[ToolCall], by_order: bool) -> dict[int, int]:

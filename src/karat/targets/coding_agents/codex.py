@@ -76,7 +76,7 @@ class Codex(AgentProgram):
         table = ", ".join(f"{key} = {json.dumps(value)}" for key, value in provider.items())
         model = ["--model", run.model] if run.model else []
         own = ["-c", f"model_providers.karat={{{table}}}", "-c", 'model_provider="karat"']
-        return ["exec", "--json", "--sandbox", "workspace-write", *own, *model]
+        return ["exec", "--json", "-c", 'sandbox_mode="workspace-write"', *own, *model]
 
     def read_log(self, run: AgentRun, output: Sequence[Mapping[str, Any]]) -> RecordedConversation | None:
         """Its session: the output leaves out what was rejected."""
