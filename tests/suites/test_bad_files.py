@@ -19,7 +19,8 @@ FORMATS = (
     "a suite is an object with 'karat: 1' and 'cases' or 'rules' (Karat 1), an object with 'cases' (eval set) "
     "or a list of cases with 'input' and an 'expected' object (golden decisions), "
     "or with 'input' and 'expected_contains' or 'must_not_contain' (golden QA). "
-    "Files of bfcl, tau-bench, tau2, agentevals, deepeval, pydantic-evals, promptfoo and adk are suites too."
+    "Files of bfcl, tau-bench, tau2, agentevals, deepeval, pydantic-evals, coder-eval, skill-evals, "
+    "promptfoo and adk are suites too."
 )
 LONE = "half of a surrogate pair is missing. Write the character itself, or both halves. [lone-surrogate]"
 TOO_BIG = "the number does not fit in 64 bits. Write it as a string. [out-of-range]"

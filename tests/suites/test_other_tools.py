@@ -26,6 +26,17 @@ AREA = {
     "name": "area",
     "parameters": {"properties": {"base": {"type": "integer"}, "unit": {"type": "string"}}, "required": ["base"]},
 }
+SKILL = ("Skill", {"skill": "fix"})
+TASK = {
+    "task_id": "sync",
+    "initial_prompt": "Sync it.",
+    "success_criteria": [
+        {"type": "skill_triggered", "skill_name": "fix", "expected_skill": "fix"},
+        {"type": "command_executed", "tool_name": "Bash", "command_pattern": r"uip\s+sync", "min_count": 1},
+        {"type": "command_not_executed", "command_pattern": r"uip\s+delete"},
+        {"type": "llm_judge", "description": "it is well done", "prompt": "Score it."},
+    ],
+}
 BFCL = {"id": "simple_0", "question": [[{"role": "user", "content": "How large?"}]], "function": [AREA]}
 TRANSFER = {"name": "transfer_to_human_agents", "kwargs": {"summary": "x"}}
 TAU = {
@@ -196,6 +207,21 @@ FIXTURES = {
         "capitals.yaml",
         DATASET,
         [([("find", {})], "Paris", "PARTIAL"), ([("find", {})], "Paris!", "FAIL"), ([], "Paris", "FAIL")],
+    ),
+    "coder-eval": Fixture(
+        "task.yaml",
+        json.dumps(TASK),
+        [
+            ([SKILL, ("Bash", {"command": "uip sync"})], "Done.", "PARTIAL"),
+            ([("Bash", {"command": "uip sync"})], "Done.", "FAIL"),
+            ([SKILL], "Done.", "FAIL"),
+            ([SKILL, ("Bash", {"command": "uip sync"}), ("Bash", {"command": "uip delete x"})], "Done.", "FAIL"),
+        ],
+    ),
+    "skill-evals": Fixture(
+        "evals.json",
+        json.dumps({"skill_name": "fix", "evals": [{"id": 1, "prompt": "Fix it.", "expected_output": "It works."}]}),
+        [([SKILL], "Done.", "PARTIAL"), ([], "Done.", "FAIL")],
     ),
     "agentevals strict": Fixture(
         "trajectories.json", _trajectory(), [([ROME], "Sun.", "PASS"), ([MORE], "", "FAIL"), ([ROME, ROME], "", "FAIL")]

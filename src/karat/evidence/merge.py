@@ -99,7 +99,7 @@ def merge_processes(calls: Sequence[ToolCall], runs: Sequence[ProcessRun]) -> li
 
 
 def _is_within(number: int, outer: int, runs: Sequence[ProcessRun]) -> bool:
-    """Whether a process was started by another, or is it; in a sandbox its parent is not known, and its time says it."""
+    """Whether a process is another, or was started by it; in a sandbox its parent is not known, but its time is."""
     at: int | None = number
     while at is not None and at != outer:
         if runs[at].parent is None:

@@ -56,6 +56,8 @@ def _other_tools() -> tuple[OtherTool, ...]:
         # Without their first letters: keys are in snake or in camel case.
         OtherTool("deepeval", "deepeval:DeepEval", "utput", "ontext", "ools", "cenario", "ource_file", "ourceFile"),
         OtherTool("pydantic-evals", "pydantic_evals:PydanticEvals", "inputs"),
+        OtherTool("coder-eval", "coder_eval:CoderEval", "success_criteria"),
+        OtherTool("skill-evals", "skill_evals:SkillEvals", "evals", "expected_behavior"),
     )
 
 
