@@ -297,7 +297,8 @@ def _target(name: str, table: dict[str, object], project: Project) -> TargetConf
     if not is_spec(kind, colon, spec):
         where = line_of(file, section, "use")
         message = f"{settings.use!r} is not a target."
-        raise ConfigError(message, where=where, fix="Write it as 'python:module:function'.")
+        fix = did_you_mean(kind, AGENT_KINDS) or "Write it as 'python:module:function'."
+        raise ConfigError(message, where=where, fix=fix)
     try:
         limits = Limits(settings.max_concurrency, None if settings.rate is None else parse_rate(settings.rate))
     except ConfigError as error:

@@ -61,6 +61,10 @@ class Codex(AgentProgram):
         home.mkdir(exist_ok=True)
         (home / "config.toml").write_text(SETTINGS)
 
+    def is_stuck(self, row: Mapping[str, Any]) -> bool:
+        """It waits for the network for as long as there is none, whatever its retries."""
+        return row.get("type") == "error" and "waiting for network" in str(row.get("message"))
+
     def variables(self, run: AgentRun) -> dict[str, str]:
         return {"CODEX_HOME": str(run.home / ".codex")}
 

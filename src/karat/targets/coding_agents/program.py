@@ -65,6 +65,10 @@ class AgentProgram(ABC):
     def prepare(self, run: AgentRun) -> None:  # noqa: B027 - few have settings below HOME
         """Write its settings below HOME, before it is started."""
 
+    def is_stuck(self, row: Mapping[str, Any]) -> bool:
+        """Whether an object of its output says that it goes on trying to reach its model, without end."""
+        return False
+
     @abstractmethod
     def variables(self, run: AgentRun) -> dict[str, str]:
         """What its environment gets: no telemetry home, no updates, few retries."""

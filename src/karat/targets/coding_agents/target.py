@@ -10,7 +10,7 @@ import asyncio
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from functools import partial
 from time import perf_counter, time
@@ -26,7 +26,7 @@ from karat.model.trace import Message, Trace
 from karat.targets.base import RunContext, TargetError
 from karat.targets.child_process import STDOUT_CAP, Child, ExitStatus
 from karat.targets.coding_agents.catalog import PROGRAMS
-from karat.targets.coding_agents.program import AgentRun
+from karat.targets.coding_agents.program import RETRIES, AgentRun
 from karat.targets.config import TargetConfig, place_of, read_options
 from karat.targets.user_code import DaemonThreads
 
@@ -124,9 +124,10 @@ class CodingAgentTarget:
         argv = [self._program, *self._agent.arguments(run), *self._options.arguments]
         environment = place.environment({**given, **self._agent.variables(run)})
         stdin = case.prompt.encode() if self._agent.reads_stdin else b""
-        output = _Output()
+        child = Child(place.argv(argv), place.folder, environment, stdin)
+        output = _Output(self._agent.is_stuck, child.stop)
         began, started_at = perf_counter(), time()
-        ended = await self._start(Child(place.argv(argv), place.folder, environment, stdin), output)
+        ended = await self._start(child, output)
         log = await self._threads.call(partial(self._agent.read_log, run, output.rows))
         trace = self._read(case, log, ended, output)
         if self._notice:
@@ -155,6 +156,9 @@ class CodingAgentTarget:
         if log is not None and not self._agent.asks_version:
             self._note_version(log.version)
         trace = None if log is None else self._as_answer(case, log)
+        if output.why_stuck:
+            message = f"{self._agent.program} cannot reach its model and goes on trying: {output.why_stuck}"
+            raise TargetError("agent", message, detail=ended.stderr.strip(), partial=trace)
         error = None if log is None else log.trace.error
         if trace is not None and error is None and ended.returncode == 0:
             return trace
@@ -199,9 +203,13 @@ class CodingAgentTarget:
 class _Output:
     """What the program writes to its output: objects, one per line, and words."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_stuck: Callable[[Mapping[str, Any]], bool], stop: Callable[[], None]) -> None:
         self.rows: list[Mapping[str, Any]] = []
         self.last_words = ""
+        self.why_stuck = ""
+        self._is_stuck = is_stuck
+        self._stop = stop
+        self._waits = 0
 
     def line(self, data: bytes) -> None:
         try:
@@ -210,5 +218,9 @@ class _Output:
             row = None
         if isinstance(row, Mapping):
             self.rows.append(row)
+            self._waits = self._waits + 1 if self._is_stuck(row) else 0
+            if self._waits > RETRIES and not self.why_stuck:
+                self.why_stuck = str(row.get("message"))
+                self._stop()
         elif data.strip():
             self.last_words = f"{self.last_words}\n{data.decode('utf-8', 'replace')}"[-LAST_WORDS:]
