@@ -30,6 +30,10 @@ KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")
 ALL, LOG, TRAFFIC = ("log", "files", "processes"), ("log",), ("models",)
 
 
+pytestmark = pytest.mark.limit(1500)
+"""opencode takes a minute for each case, and its log is of processes that are noted one by one."""
+
+
 @pytest.fixture(params=AGENTS, ids=lambda agent: agent.name)
 def agent(request: pytest.FixtureRequest) -> Agent:
     chosen: Agent = request.param
