@@ -24,7 +24,9 @@ FIXTURE = {
         "import unittest\n\nfrom calc import add\n\n\nclass TestAdd(unittest.TestCase):\n"
         "    def test_add(self):\n        self.assertEqual(add(1, 2), 3)\n"
     ),
-    "opencode.json": json.dumps({"permission": {"bash": {"*": "allow", "git push*": "deny"}}}),
+    "opencode.json": json.dumps(
+        {"$schema": "https://opencode.ai/config.json", "permission": {"bash": {"*": "allow", "git push*": "deny"}}}
+    ),
     ".gemini/settings.json": json.dumps({"tools": {"exclude": ["run_shell_command(git push)"]}}),
 }
 """Each program's own way to forbid a push is with the fixture, or among its arguments."""
@@ -101,7 +103,7 @@ AGENTS = (
     Agent(
         "opencode:openai/gpt-5",
         _shell("bash", description="…"),
-        lambda path, content: {"write": {"filePath": path, "content": content}},
+        None,
     ),
     Agent(
         "mini-swe-agent:openai/gpt-5",
