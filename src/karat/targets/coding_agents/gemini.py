@@ -28,7 +28,7 @@ SETTINGS = {
 }
 
 
-class Gemini(AgentProgram):
+class GeminiCli(AgentProgram):
     name = "gemini"
     program = "gemini"
     install = "npm install -g @google/gemini-cli"

@@ -1,4 +1,4 @@
-"""`mini-swe-agent:PROVIDER/MODEL` – mini-swe-agent, which asks nobody before it runs a command."""
+"""`mini-swe-agent:PROVIDER/MODEL` – mini-swe-agent, which runs commands without asking first."""
 
 from __future__ import annotations
 

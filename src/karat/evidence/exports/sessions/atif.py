@@ -1,6 +1,6 @@
 """ATIF, the trajectories of Harbor: steps with words, calls and what was observed. It has no field for exit codes.
 
-Agents' adapters put one beside a result, or leave it in the text, where the agent it came from says how it is read.
+Agents' adapters put one next to a result, or leave it in the text, where the agent it came from says how it is read.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from karat.evidence.exports.sessions.claude_code import read_failure
 from karat.evidence.exports.sessions.codex import read_header
 from karat.evidence.exports.sessions.gemini_cli import read_exit_code
 from karat.evidence.exports.sessions.mini_swe_agent import read_returned
-from karat.evidence.exports.sessions.session import Session, join_text
+from karat.evidence.exports.sessions.session import AgentSession, join_text
 from karat.model.trace import ToolCall
 from karat.providers.base import objects, table, text_of
 
@@ -38,7 +38,7 @@ def read_trajectory(row: ExportRow) -> RecordedConversation:
     if not isinstance(value["steps"], list):
         raise ValueError("`steps` is not a list")
     name = text_of(value.get("trajectory_id")) or text_of(value.get("session_id")) or row.place
-    session = Session(name, NAME, row.place)
+    session = AgentSession(name, NAME, row.place)
     session.version, session.model = text_of(agent.get("version")), text_of(agent.get("model_name"))
     session.metadata = {"agent": text_of(agent.get("name"))}
     read_text = IN_TEXT.get(text_of(agent.get("name")), lambda text: None)
@@ -48,7 +48,7 @@ def read_trajectory(row: ExportRow) -> RecordedConversation:
     return session.build()
 
 
-def _read_step(session: Session, step: Table, message: str, read_text: ReadText) -> None:
+def _read_step(session: AgentSession, step: Table, message: str, read_text: ReadText) -> None:
     time, words = read_time(step.get("timestamp")), join_text(step.get("message"))
     if step.get("source") == "user":
         session.add_prompt(words, time)
@@ -68,7 +68,7 @@ def _read_step(session: Session, step: Table, message: str, read_text: ReadText)
             _end_call(session, id, result, step, read_text)
 
 
-def _end_call(session: Session, id: str, result: Table, step: Table, read_text: ReadText) -> None:
+def _end_call(session: AgentSession, id: str, result: Table, step: Table, read_text: ReadText) -> None:
     text = join_text(result.get("content"))
     extra = (table(result.get("extra")), table(step.get("extra")) if len(objects(step.get("tool_calls"))) == 1 else {})
     code = next((code for values in extra if (code := _find_code(values)) is not None), None)
@@ -83,7 +83,7 @@ def _end_call(session: Session, id: str, result: Table, step: Table, read_text: 
 
 
 def _find_code(values: Mapping[str, Any], depth: int = 0) -> int | None:
-    """An exit code beside a result, or within what an adapter kept of it."""
+    """An exit code next to a result, or within what an adapter kept of it."""
     for key in CODE_KEYS:
         if isinstance(code := values.get(key), int) and not isinstance(code, bool):
             return code

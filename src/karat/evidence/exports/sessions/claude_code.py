@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from karat.evidence.exports.base import ExportFormat, ExportRow, KeySign, Table
 from karat.evidence.exports.facts import read_time
-from karat.evidence.exports.sessions.session import Session, SessionCollector, join_text
+from karat.evidence.exports.sessions.session import AgentSession, SessionCollector, join_text
 from karat.model.trace import BY_ITSELF, ToolCall
 from karat.providers.base import count_tokens, objects, table, text_of
 
@@ -33,7 +33,7 @@ class _Reader:
     """One session, and those of the agents that it started within it."""
 
     def __init__(self, name: str, place: str) -> None:
-        self.session = Session(name, NAME, place)
+        self.session = AgentSession(name, NAME, place)
         self._seen: set[str] = set()
         self._tools: dict[str, str] = {}
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from karat.evidence.exports.base import ExportFormat, ExportRow, KeySign, Table
 from karat.evidence.exports.facts import read_time
-from karat.evidence.exports.sessions.session import Session, SessionCollector, join_text, unwrap_shell
+from karat.evidence.exports.sessions.session import AgentSession, SessionCollector, join_text, unwrap_shell
 from karat.model.trace import BY_ITSELF, PossibleCall, Tokens, ToolCall
 from karat.providers.base import count_tokens, table, text_of
 from karat.providers.messages import decode_value
@@ -40,7 +40,7 @@ class _Reader:
     """One session, from its rollout or from the output of the program."""
 
     def __init__(self, name: str, place: str) -> None:
-        self.session = Session(name, NAME, place)
+        self.session = AgentSession(name, NAME, place)
         self._messages = 0
         self._is_output = False
 
@@ -92,7 +92,7 @@ class _Reader:
             self.session.end_call(id, None, time=time)
 
     def _end_call(self, id: str, output: object, time: float | None) -> None:
-        """The result as the model was given it: text with a header, or JSON with the exit code beside the output."""
+        """The result as the model was given it: text with a header, or JSON with the exit code next to the output."""
         whole = decode_value(output)
         if isinstance(whole, Mapping) and "output" in whole:
             code = table(whole.get("metadata")).get("exit_code")

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from karat.evidence.exports.base import ExportFormat, ExportRow, KeySign, Table
 from karat.evidence.exports.facts import read_time
-from karat.evidence.exports.sessions.session import Session, SessionCollector, join_text
+from karat.evidence.exports.sessions.session import AgentSession, SessionCollector, join_text
 from karat.model.trace import BY_ITSELF, ToolCall
 from karat.providers.base import count_tokens, objects, table, text_of
 
@@ -27,7 +27,7 @@ class _Reader:
     """One session, from its own file or from the stream."""
 
     def __init__(self, name: str, place: str) -> None:
-        self.session = Session(name, NAME, place)
+        self.session = AgentSession(name, NAME, place)
         self._messages = 0
         self._tools: dict[str, str] = {}
         self._words = ""
@@ -104,10 +104,10 @@ class _Reader:
         self._tools[text_of(id)] = call.name
         self.session.add_call(call)
 
-    def _end_call(self, id: str, status: object, result: object, time: float | None, told: str | None) -> None:
-        """How a call ended; `told` is what the model was told, which the stream does not have."""
+    def _end_call(self, id: str, status: object, result: object, time: float | None, given: str | None) -> None:
+        """How a call ended; `given` is what the model was given, which the stream does not have."""
         is_shell, failed = self._tools.get(id) == SHELL, status in ("error", "cancelled")
-        code, output = read_exit_code(told) if told is not None and is_shell and not failed else (None, result)
+        code, output = read_exit_code(given) if given is not None and is_shell and not failed else (None, result)
         self.session.end_call(
             id,
             output,
@@ -131,9 +131,9 @@ class _Reader:
             self._flush()
 
 
-def read_exit_code(told: str) -> tuple[int | None, str]:
-    """The exit code of a command, and its output, by what the model was told; only its last lines say it."""
-    lines = told.replace("</untrusted_context>", "").rstrip().splitlines()
+def read_exit_code(given: str) -> tuple[int | None, str]:
+    """The exit code of a command, and its output, by what the model was given; only its last lines say it."""
+    lines = given.replace("</untrusted_context>", "").rstrip().splitlines()
     facts: dict[str, str] = {}
     while lines and (match := _TAIL.fullmatch(lines[-1])) and match[1] not in facts:
         facts[match[1]] = match[2]

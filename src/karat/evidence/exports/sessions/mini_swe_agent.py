@@ -14,7 +14,7 @@ from typing import Any, Final
 from karat.evidence.exports.base import ExportFormat, ExportRow, KeySign, Table
 from karat.evidence.exports.facts import read_time
 from karat.evidence.exports.record import RecordedConversation
-from karat.evidence.exports.sessions.session import Session, join_text
+from karat.evidence.exports.sessions.session import AgentSession, join_text
 from karat.model.trace import BY_ITSELF, ToolCall
 from karat.providers.base import objects, table, text_of
 from karat.providers.messages import decode_value
@@ -35,7 +35,7 @@ def read_trajectory(row: ExportRow) -> RecordedConversation:
         raise ValueError("`messages` is not a list")
     config = table(info.get("config"))
     name = text_of(info.get("instance_id")) or text_of(row.value.get("instance_id")) or _name_of(row.place)
-    session = Session(name, NAME, row.place)
+    session = AgentSession(name, NAME, row.place)
     session.version = text_of(info.get("mini_version"))
     session.model = text_of(table(config.get("model")).get("model_name"))
     template = text_of(table(config.get("agent")).get("instance_template"))
@@ -49,7 +49,7 @@ def _name_of(place: str) -> str:
     return place if place.endswith("]") or place[-1:].isdigit() else PurePath(place).name.partition(".")[0]
 
 
-def _read_messages(session: Session, messages: list[Table], template: str) -> None:
+def _read_messages(session: AgentSession, messages: list[Table], template: str) -> None:
     open_calls: list[str] = []
     for number, message in enumerate(messages):
         role, time = message.get("role"), read_time(table(message.get("extra")).get("timestamp"))
@@ -91,7 +91,7 @@ def _list_commands(message: Table, text: str, number: int) -> Iterator[tuple[str
 
 
 def _read_result(message: Table, text: str) -> tuple[int | None, str, bool] | None:
-    """The exit code, the output, and whether it was run at all; None for a message that is no result."""
+    """The exit code, the output, and whether it was run at all; None for any other message."""
     extra = table(message.get("extra"))
     if isinstance(code := extra.get("returncode"), int):
         problem = text_of(extra.get("exception_info"))
@@ -120,7 +120,7 @@ def find_task(text: str, template: str) -> str:
     return rest[:end].strip() if end >= 0 else rest.strip()
 
 
-def _read_end(session: Session, info: Mapping[str, Any], messages: list[Table]) -> None:
+def _read_end(session: AgentSession, info: Mapping[str, Any], messages: list[Table]) -> None:
     status = text_of(info.get("exit_status"))
     submission = text_of(info.get("submission"))
     if status == "Submitted":

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from karat.evidence.exports.base import ExportFormat, ExportRow, KeySign, Table
 from karat.evidence.exports.facts import read_time
-from karat.evidence.exports.sessions.session import Session, SessionCollector
+from karat.evidence.exports.sessions.session import AgentSession, SessionCollector
 from karat.model.trace import BY_ITSELF, Tokens, ToolCall
 from karat.providers.base import number_of, table, text_of
 
@@ -24,7 +24,7 @@ class _Reader:
     """One session."""
 
     def __init__(self, name: str, place: str) -> None:
-        self.session = Session(name, NAME, place)
+        self.session = AgentSession(name, NAME, place)
 
     def read(self, row: Table) -> None:
         kind, part, time = row.get("type"), table(row.get("part")), read_time(row.get("timestamp"))

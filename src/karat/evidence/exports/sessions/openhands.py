@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from karat.evidence.exports.base import ExportFormat, ExportRow, KeySign, Table
 from karat.evidence.exports.facts import read_time
-from karat.evidence.exports.sessions.session import Session, SessionCollector, join_text
+from karat.evidence.exports.sessions.session import AgentSession, SessionCollector, join_text
 from karat.model.trace import BY_ITSELF, ToolCall
 from karat.providers.base import table, text_of
 from karat.providers.messages import decode_value
@@ -31,7 +31,7 @@ class _Reader:
     """One conversation."""
 
     def __init__(self, name: str, place: str) -> None:
-        self.session = Session(name, NAME, place)
+        self.session = AgentSession(name, NAME, place)
 
     def read(self, row: Table) -> None:
         kind, time = row.get("kind"), read_time(row.get("timestamp"))

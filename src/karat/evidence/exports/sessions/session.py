@@ -47,7 +47,7 @@ class _Turn(Struct):
     ended: float | None = None
 
 
-class Session:
+class AgentSession:
     """One session. Readers of formats tell it what they read, in order; times are seconds since 1970."""
 
     def __init__(self, id: str, format: str, place: str) -> None:
@@ -224,7 +224,7 @@ def unwrap_shell(command: object) -> object:
 class SessionReader(Protocol):
     """What reads the rows of one session."""
 
-    session: Session
+    session: AgentSession
 
     def read(self, row: Table) -> None: ...
 
