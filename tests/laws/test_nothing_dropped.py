@@ -32,11 +32,14 @@ NOTES: Mapping[str, frozenset[str]] = {
     "deepeval": frozenset({"name"}),
     "pydantic-evals": frozenset({"name"}),
     "agentevals": frozenset({"id", "role", "content"}),
+    "coder-eval": frozenset({"task_id", "tool_name", "prompt"}),
+    "skill-evals": frozenset({"id"}),
 }
 """Keys that ask for nothing: names and notes, and of messages what the user or the tool says."""
 ASKS_NOTHING: Mapping[str, str] = {
     r"agentevals .*'reference_outputs', [23]\)": "of a reference its calls are compared, as agentevals does",
     r"agentevals .*without \(0, 'tool_args_match_mode'\)": "`exact` is the default",
+    r"coder-eval .*without .*'(expected_skill|min_count)'": "the skill itself, and 1, are the defaults",
     r"deepeval .*'user_description'": "what a simulated user is told; no simulation is run",
     r"promptfoo .*'providers'": "`openai:gpt-4o` has no equal among targets, and the run says so",
     r"pydantic-evals .*'OwnCheck', 'limit'": "an argument of code: the evaluator is counted as not judged by its name",

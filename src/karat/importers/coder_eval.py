@@ -32,6 +32,20 @@ IN_WORDS: Mapping[str, str] = {
 _HOLE = re.compile(r"\$\{row\.(\w+)\}")
 
 
+NEEDED: Mapping[str, str] = {
+    "command_executed": "command_pattern",
+    "command_not_executed": "command_pattern",
+    "cli_called": "tool",
+    "skill_triggered": "skill_name",
+    "run_command": "command",
+    "file_exists": "path",
+    "file_contains": "path",
+    "file_matches_regex": "path",
+    "file_check": "path",
+}
+"""The key without which a criterion asks for nothing."""
+
+
 class _Criterion(TypedDict, total=False):
     type: Required[str]
     description: str
@@ -185,6 +199,9 @@ def _read_criterion(criterion: Mapping[str, Any], path: Path, suite: SuiteBuilde
         known = join_words([*readers, *IN_WORDS], "and")
         suite.problem((*path, "type"), f"unknown criterion {quoted(kind)} (known: {known}).", "unknown-value")
         return {}
+    if not criterion.get(NEEDED[kind]):
+        suite.problem(path, f"the criterion {quoted(kind)} has no {quoted(NEEDED[kind])}. Add it.", "missing-field")
+        return {}
     return readers[kind](criterion)
 
 
@@ -238,7 +255,7 @@ def _read_file(criterion: Mapping[str, Any]) -> Mapping[str, Any]:
     wanted += [{"$not": {"$contains": text}} for text in criterion.get("excludes") or ()]
     patterns: Sequence[Any] = criterion.get("patterns") or ([criterion] if "pattern" in criterion else ())
     for pattern in patterns:
-        found = {"$regex": pattern["pattern"]}
+        found = {"$regex": pattern.get("pattern", "")}
         wanted.append(found if pattern.get("must_match", True) else {"$not": found})
     path = criterion["path"]
     if not wanted:

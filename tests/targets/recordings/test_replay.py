@@ -200,7 +200,7 @@ async def test_what_cannot_be_opened(file: Path, content: bytes | None, message:
 
 
 async def test_a_directory_is_no_recording(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="Is a directory"):
+    with pytest.raises(ConfigError, match="no file of the folder contains a conversation"):
         async with opened("replay", ".", tmp_path):
             pass
 
