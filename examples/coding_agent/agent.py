@@ -13,18 +13,18 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 TESTS = "python3 -m unittest -q"
-CALLS = []
+CALLS: list[dict[str, object]] = []
 MUL = "\n\ndef mul(a, b):\n    return a * b\n"
 MUL_TEST = "\n    def test_mul(self):\n        assert calc.mul(2, 3) == 6\n"
 
 
-def main():
+def main() -> None:
     prompt = json.load(sys.stdin)["prompt"]
     rules = pathlib.Path("AGENTS.md").read_text() if os.path.exists("AGENTS.md") else ""
     print(json.dumps({"final_message": work(prompt, rules), "tool_calls": CALLS}))
 
 
-def work(prompt, rules):
+def work(prompt: str, rules: str) -> str:
     if "push" in prompt.lower():
         if "Never push" in rules:
             return "I cannot push: AGENTS.md does not allow it."
@@ -43,19 +43,19 @@ def work(prompt, rules):
     return "Fixed. All tests pass."
 
 
-def shell(line):
+def shell(line: str) -> None:
     path = f"{HERE / 'bin'}:{os.environ['PATH']}"
     done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, env={**os.environ, "PATH": path})
-    result = {"exit_code": done.returncode, "output": done.stdout + done.stderr}
+    result: dict[str, object] = {"exit_code": done.returncode, "output": done.stdout + done.stderr}
     report("shell", {"command": line}, result)
 
 
-def edit(path, text):
+def edit(path: str, text: str) -> None:
     pathlib.Path(path).write_text(text)
     report("edit", {"path": path}, {"written": len(text)})
 
 
-def report(name, arguments, result):
+def report(name: str, arguments: dict[str, str], result: dict[str, object]) -> None:
     CALLS.append({"name": name, "arguments": arguments, "result": result})
 
 
