@@ -78,7 +78,7 @@ def test_other_databases_and_databases_from_standard_input_are_refused(
         database.execute("CREATE TABLE todo (id)")
     assert "not the tracking store of mlflow" in refusal(path)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
-    assert "Parquet and SQLite cannot be read from standard input" in refusal(Path("-"))
+    assert "a database of SQLite is read from a file of this machine alone" in refusal(Path("-"))
 
 
 def test_a_document_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
