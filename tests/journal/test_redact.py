@@ -183,6 +183,7 @@ NO_PLACES = {
         "with_words",
         "refused",
         "exit_code",
+        "approvals",
     },
     Case: {"outcome", "scoring", "min_pass_rate", "max_turns"},
     Verdict: {"status", "groups", "soft", "hard_fail_triggered", "left_to_others"},

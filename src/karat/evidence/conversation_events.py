@@ -16,8 +16,9 @@ from karat.rules.events import BEFORE_ALL, BY_ITSELF, ConversationEnd, Conversat
 MAX_TURNS: Final = "max_turns"
 LOST_LINE: Final = "a line of the log was not understood: {!r}"
 NO_APPROVALS: Final = (
-    "approvals were not observed: targets for LangGraph and AG-UI and runs of the OpenAI Agents SDK show them. "
-    "Use what the user said: last_user"
+    "it was not observed whether there were other approvals: targets for LangGraph and AG-UI and runs of the OpenAI "
+    "Agents SDK show all; for an MCP server, set `approvals = true` in mcp_record if nothing else asks. Else use what "
+    "the user said: last_user"
 )
 SETUP_ANSWERS: Final = "what the agent answered to a setup prompt is not kept"
 LINE: Final = 80
@@ -92,6 +93,8 @@ class _EventReader:
         self._doubt = ""
         self._stretch = ""
         self._sees_processes = False
+        self._shown = set[str | None]()
+        """The messages of the turn of whose calls the answers are shown."""
 
     def add_setup(self, trace: Trace) -> None:
         self._is_setup = True
@@ -143,6 +146,7 @@ class _EventReader:
         """Requests and ends in order. A request comes before what happens at the same moment."""
         if not calls:
             return
+        self._shown.clear()
         siblings = Counter([timed.call.message for timed in calls]) if len(calls) > 1 else {}
         moments = [(timed.requested, 0, place, timed) for place, timed in enumerate(calls)]
         moments += [(timed.ended, 1, place, timed) for place, timed in enumerate(calls)]
@@ -153,6 +157,8 @@ class _EventReader:
                     self._add(kind="denied", tool=call.name, arguments=call.arguments)
                     self._add_deeds(refused_deeds(call), f"{prefix} call {place}", timed.number)
                 continue
+            if not is_end:
+                self._add_answers(timed, calls)
             about: dict[str, Any] = {"tool": call.name, "call": f"{prefix} call {place}", "time": call.started_at}
             about["message"] = f"{prefix} message {call.message}" if call.message is not None else ""
             if timed.number >= 0:
@@ -185,6 +191,29 @@ class _EventReader:
             else:
                 self._add(kind="cancelled", **about)
 
+    def _add_answers(self, timed: _TimedCall, calls: Sequence[_TimedCall]) -> None:
+        """What the servers of calls asked a person, before the calls, which waited for the answer.
+
+        Before all calls of one message: what comes between them is evidence for none.
+        """
+        message = timed.call.message
+        if message is not None and message in self._shown:
+            return
+        self._shown.add(message)
+        for call in [each.call for each in calls if each is timed or (message and each.call.message == message)]:
+            if not call.approvals:
+                continue
+            about: dict[str, Any] = {"tool": call.name, "arguments": call.arguments}
+            for approval in call.approvals:
+                if approval.doubt:
+                    self._add(kind="gap", hides=HIDDEN_APPROVALS, tool=call.name, text=approval.doubt)
+                else:
+                    self._add(kind="asks_approval", **about)
+            if call.was_denied:
+                self._add(kind="denied", **about)
+            elif all(approval.answer == "approved" for approval in call.approvals):
+                self._add(kind="approved", **about)
+
     def _add_end(self, call: ToolCall, about: dict[str, Any]) -> None:
         success = False if call.success is None and call.error is not None else call.success
         if call.kind == "handoff":
@@ -192,6 +221,8 @@ class _EventReader:
         if success is None and call.unfinished:
             self._add(kind="cancelled", **about)
         else:
+            # A server may say of a call that was denied that all went well: whether it was carried out is not known.
+            success = None if success and call.was_denied else success
             self._add(kind="result", success=success, result=call.result, error=call.error, **about)
 
     def _add_words(self, turn: Trace) -> None:

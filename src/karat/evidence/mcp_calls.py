@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field, structs
 
+from karat.evidence.mcp_questions import ASK, WHICH_CALL, CallQuestions
 from karat.model.trace import ToolCall
 from karat.providers.base import table, tool_schemas
 from karat.providers.sse import parse_event
@@ -19,6 +20,9 @@ from karat.system.memory_estimate import json_weight
 from karat.text.tool_results import call_success, parse_result
 
 CALL, LIST = "tools/call", "tools/list"
+SESSION = "mcp-session-id"
+INPUT_REQUIRED = "input_required"
+"""The type of a result that says what the server asks, before the call is sent again with the answers."""
 MAX_CALLS = 10_000
 """So many calls are kept, the newest."""
 MEMORY_CAP = 128 << 20
@@ -41,10 +45,43 @@ class ProxiedCall(Struct, eq=False):
     """Whose address it was sent to."""
     message_id: object = None
     size: int = 0
+    session: str = ""
+    """That of MCP, within which a client answers what the server asks."""
+    questions: CallQuestions = field(default_factory=CallQuestions)
+    state: object = None
+    """What the server wants back with the answers where the call waits for them."""
 
     @property
     def started_at(self) -> float:
         return self.call.started_at or 0.0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether no end of it was seen."""
+        return self.call.ended_at is None
+
+    def ask(self, question_id: object, params: object, doubt: str = "") -> None:
+        """The server asks a person about it."""
+        self.questions.ask(str(question_id), params, doubt)
+        self._note_answers()
+
+    def answer(self, question_id: object, answer: object, doubt: str = "") -> None:
+        """A person answers."""
+        self.questions.answer(str(question_id), answer, doubt)
+        self._note_answers()
+
+    def _note_answers(self) -> None:
+        self.call = structs.replace(self.call, approvals=self.questions.approvals)
+
+    def is_sent_again(self, sent: ProxiedCall, params: Message) -> bool:
+        """Whether it waits for answers and this is it, with them."""
+        return (
+            self.call.unfinished
+            and self.state == params.get("requestState")
+            and (self.conversation, self.session) == (sent.conversation, sent.session)
+            and self.traceparent[3:35] == sent.traceparent[3:35]
+            and (self.call.name, self.call.arguments) == (sent.call.name, sent.call.arguments)
+        )
 
 
 class McpTraffic:
@@ -66,42 +103,89 @@ class McpTraffic:
 
     def ask(self, headers: Mapping[str, str], body: bytes, conversation: str) -> McpExchange:
         """Keep the calls of a request: they are calls from now on, whatever becomes of them."""
-        exchange = McpExchange(self)
+        exchange = McpExchange(self, conversation, headers.get(SESSION, ""), opens_stream=not body.strip())
         with self._lock:
             messages = _read_messages(body)
             for message in [{"method": CALL}] if messages is None else messages:
                 message_id, params = str(message.get("id")), table(message.get("params"))
                 if message.get("method") == LIST:
                     exchange.lists.add(message_id)
+                if "method" not in message and "result" in message:
+                    self._answer(exchange, message)
                 if message.get("method") != CALL:
                     continue
                 context = {**headers, **table(params.get("_meta"))}
-                exchange.calls[message_id] = proxied = ProxiedCall(
+                sent = ProxiedCall(
                     ToolCall(str(params.get("name", "")), params.get("arguments", {}), started_at=time.time()),
                     str(context.get("traceparent", "")),
                     str(context.get("baggage", "")),
                     conversation,
                     message.get("id"),
                     CALL_SIZE + (json_weight(body) // len(messages) if messages else 0),
+                    exchange.session,
                 )
-                self._calls.append(proxied)
-                self._make_room(proxied.size)
+                exchange.calls[message_id] = self._send_again(sent, params) or self._add(sent)
         return exchange
 
     def read(self, exchange: McpExchange, body: bytes) -> None:
-        """End the calls that are answered, and keep the tools that the server lists."""
+        """End the calls that are answered, and keep the tools that the server lists, and what it asks."""
         with self._lock:
             for answer in _read_messages(body) or ():
                 message_id = str(answer.get("id"))
+                if answer.get("method") == ASK:
+                    self._ask(exchange, answer)
                 if "method" in answer or answer.keys().isdisjoint(("result", "error")):
                     continue
                 if message_id in exchange.lists:
                     self._keep_tools(tool_schemas(answer.get("result")))
                 elif (proxied := exchange.calls.pop(message_id, None)) is not None:
+                    if table(answer.get("result")).get("resultType") == INPUT_REQUIRED:
+                        _wait_for_input(proxied, table(answer["result"]))
+                        continue
                     proxied.call = _end_call(proxied.call, answer)
                     if proxied in self._calls:
                         proxied.size += json_weight(body)
                         self._make_room(json_weight(body))
+
+    def _add(self, sent: ProxiedCall) -> ProxiedCall:
+        self._calls.append(sent)
+        self._make_room(sent.size)
+        return sent
+
+    def _send_again(self, sent: ProxiedCall, params: Message) -> ProxiedCall | None:
+        """The call that waits for the answers which are sent with this one, if there is one."""
+        if params.keys().isdisjoint(("inputResponses", "requestState")):
+            return None
+        waiting = [proxied for proxied in self._calls if proxied.is_sent_again(sent, params)]
+        doubt = WHICH_CALL if len(waiting) > 1 else ""
+        for question_id, answer in table(params.get("inputResponses")).items():
+            for proxied in waiting:
+                if proxied.questions.waits_for(question_id):
+                    proxied.answer(question_id, answer, doubt)
+        if not waiting:
+            return None
+        waiting[0].call = structs.replace(waiting[0].call, unfinished=False)
+        waiting[0].message_id = sent.message_id
+        return waiting[0]
+
+    def _ask(self, exchange: McpExchange, message: Message) -> None:
+        """Note what a server asks: about the call on whose stream it asks, or about the only one of the session."""
+        calls = list(exchange.calls.values())
+        if exchange.opens_stream:
+            calls = [proxied for proxied in self._calls if proxied.is_open and exchange.shares_session(proxied)]
+        doubt = "" if len(calls) == 1 and (exchange.session or not exchange.opens_stream) else WHICH_CALL
+        for proxied in calls:
+            proxied.ask(message.get("id"), message.get("params"), doubt)
+
+    def _answer(self, exchange: McpExchange, message: Message) -> None:
+        question_id = str(message.get("id"))
+        calls = [
+            proxied
+            for proxied in self._calls
+            if proxied.is_open and exchange.shares_session(proxied) and proxied.questions.waits_for(question_id)
+        ]
+        for proxied in calls:
+            proxied.answer(question_id, message["result"], WHICH_CALL if len(calls) > 1 else "")
 
     def _keep_tools(self, schemas: dict[str, object]) -> None:
         if len(self.tools) + len(schemas) <= MAX_TOOLS:
@@ -119,8 +203,15 @@ class McpExchange(Struct, eq=False):
     """One request to the server: its calls that wait for an answer, and the ids of what asks for the list of tools."""
 
     traffic: McpTraffic
+    conversation: str
+    session: str
+    opens_stream: bool
+    """Whether it only opens a stream for what the server says of its own accord."""
     calls: dict[str, ProxiedCall] = field(default_factory=dict)
     lists: set[str] = field(default_factory=set)
+
+    def shares_session(self, call: ProxiedCall) -> bool:
+        return (self.conversation, self.session) == (call.conversation, call.session)
 
     def read(self, body: bytes) -> None:
         self.traffic.read(self, body)
@@ -147,6 +238,16 @@ def _read_messages(body: bytes) -> list[Message] | None:
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
     return [message for message in (value if isinstance(value, list) else [value]) if isinstance(message, dict)]
+
+
+def _wait_for_input(proxied: ProxiedCall, result: Message) -> None:
+    """The call has no result yet: it is sent again with what the server asks for."""
+    proxied.state = result.get("requestState")
+    proxied.call = structs.replace(proxied.call, unfinished=True)
+    proxied.questions.begin_round()
+    for question_id, request in table(result.get("inputRequests")).items():
+        if table(request).get("method") == ASK:
+            proxied.ask(question_id, table(request).get("params"))
 
 
 def _end_call(call: ToolCall, answer: Message) -> ToolCall:

@@ -74,6 +74,7 @@ def complete_call(call: ToolCall, twin: ToolCall) -> ToolCall:
         with_words=twin.with_words if call.with_words is None else call.with_words,
         refused=call.refused or twin.refused,
         exit_code=twin.exit_code if call.exit_code is None else call.exit_code,
+        approvals=call.approvals or twin.approvals,
         unobserved={key: why for key, why in call.unobserved.items() if key not in unknown},
     )
 

@@ -38,6 +38,14 @@ OF_CASE: Final = "case"
 """The cut of a trace whose case lost a secret: what was asked and expected is not what the journal holds."""
 
 
+class Approval(Struct, frozen=True, omit_defaults=True):
+    """What a server asked a person while it worked on a call, and what came of it; empty: no answer was seen."""
+
+    answer: Literal["approved", "denied", ""] = ""
+    doubt: str = ""
+    """Why it is not known what the answer was, or which call it was about."""
+
+
 class ToolCall(Struct, frozen=True, omit_defaults=True):
     """One call of one tool: requested, started, and finished with a result or an error."""
 
@@ -64,6 +72,8 @@ class ToolCall(Struct, frozen=True, omit_defaults=True):
     """A guard, or a permission of the agent itself, did not let it through, so it never ran."""
     exit_code: int | None = None
     """Of a command: the exit code that its source states."""
+    approvals: tuple[Approval, ...] = ()
+    """What its server asked a person before it was carried out, in order."""
     unobserved: dict[str, str] = {}
     """Why its `arguments` or `result` were not observed; that is not the same as having none."""
 
@@ -71,6 +81,11 @@ class ToolCall(Struct, frozen=True, omit_defaults=True):
     def called(self) -> bool:
         """Whether it ran. A call of an unknown tool, with bad arguments, or held by an interrupt was only requested."""
         return not self.refused and (self.started or not self.unfinished)
+
+    @property
+    def was_denied(self) -> bool:
+        """Whether a person refused what its server asked."""
+        return any(approval.answer == "denied" for approval in self.approvals)
 
     @property
     def has_unknown_outcome(self) -> bool:

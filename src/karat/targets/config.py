@@ -26,7 +26,7 @@ Options = TypeVar("Options", bound=Struct)
 
 _BEHAVIOUR = (
     *("use", "name", "python_path", "env", "setup", "teardown", "database", "ui_vocabulary", "success", "tool_names"),
-    *("plain_text", "ignore_tools", "telemetry", "mcp_record", "mcp_complete", "stubs", "faults"),
+    *("plain_text", "ignore_tools", "telemetry", "mcp_record", "mcp_complete", "mcp_approvals", "stubs", "faults"),
 )
 HIDDEN = frozenset({"headers", "cookies", "start_env"})
 """Options whose values are distinguished in a journal but never shown."""
@@ -86,6 +86,8 @@ class TargetConfig(_TargetBase, frozen=True, kw_only=True):
     mcp_record: str | None = None
     mcp_complete: bool = False
     """Whether the user vouches that every tool call of the agent goes through `mcp_record`."""
+    mcp_approvals: bool = False
+    """Whether the user vouches that no person is asked for approval but by that server."""
     tape: TapeSettings | None = None
     """The tape of this run. It is not part of what the target is: a replayed agent is the same agent."""
     guard: str = ""
@@ -120,6 +122,7 @@ class TargetConfig(_TargetBase, frozen=True, kw_only=True):
             "env": _digests(dict(sorted(self.env.items()))),
             "mcp_complete": self.mcp_complete or None,
             **self._workspace_identity(),
+            "mcp_approvals": self.mcp_approvals or None,
             "options": {key: _digests(value) if key in HIDDEN else value for key, value in self.options.items()},
         }
         return {key: value for key, value in parts.items() if value not in (None, "", [], {})}
@@ -156,6 +159,7 @@ class Config(_ConfigBase, frozen=True, kw_only=True):
 class _McpTable(Struct, forbid_unknown_fields=True, kw_only=True):
     url: Address
     complete: bool = False
+    approvals: bool = False
 
 
 class _TargetTable(_TargetBase, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -317,6 +321,7 @@ def _target(name: str, table: dict[str, object], project: Project) -> TargetConf
         file=file,
         mcp_record=recorded.url if recorded else None,
         mcp_complete=recorded is not None and recorded.complete,
+        mcp_approvals=recorded is not None and recorded.approvals,
         limits=limits,
         version=settings.version or "",
         options={**settings.options, **own_options},

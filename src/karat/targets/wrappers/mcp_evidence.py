@@ -11,8 +11,9 @@ from msgspec import structs
 from karat.evidence.mcp_calls import McpTraffic, ProxiedCall
 from karat.evidence.merge import merge_by_turn, merge_calls
 from karat.evidence.spans.trace_context import conversation_in
-from karat.model.trace import PossibleCall, Trace
+from karat.model.trace import APPROVALS, PossibleCall, Trace
 from karat.targets.base import RunContext
+from karat.targets.config import TargetConfig
 
 UNOWNED = (
     "a call to {!r} went through the MCP proxy while the case ran, and its case is unknown: let the agent pass "
@@ -28,11 +29,12 @@ REMEMBERED = 20_000
 
 
 class McpEvidence:
-    """Finds the calls of each run of a case. `complete`: the user vouches that every call goes through the proxy."""
+    """Finds the calls of each run of a case, and what the server asked a person about them."""
 
-    def __init__(self, traffic: McpTraffic, *, complete: bool) -> None:
+    def __init__(self, traffic: McpTraffic, config: TargetConfig) -> None:
         self._traffic = traffic
-        self._complete = complete
+        self._complete = config.mcp_complete
+        self._shows_approvals = config.mcp_approvals
         self._running: list[RunContext] = []
         self._over: dict[str, None] = {}
         """The traces and names of conversations that are over, the latest last."""
@@ -70,8 +72,11 @@ class McpEvidence:
             unobserved["tools"] = NOT_COMPLETE.format(elsewhere)
         if not all(call.call.name for call in (*calls, *unowned)):
             unobserved["tools"] = UNREAD
+        # Of calls that cannot be read, or of no case that is known, approvals may be those of this one.
+        shows_approvals = self._shows_approvals and not unowned and unobserved.get("tools") != UNREAD
         return structs.replace(
             trace,
+            metadata={**({APPROVALS: []} if shows_approvals else {}), **trace.metadata},
             tool_calls=tuple(merge_calls(trace.tool_calls, [call.call for call in calls if call.call.name])),
             possible_calls=(*trace.possible_calls, *(PossibleCall(name, UNOWNED.format(name)) for name in names)),
             unobserved=unobserved,
@@ -86,7 +91,9 @@ def _find_elsewhere(trace: Trace, calls: Sequence[ProxiedCall]) -> str | None:
 
 def _with_loss(trace: Trace) -> Trace:
     unobserved = {**trace.unobserved, "tools": LOST}
-    return structs.replace(trace, unobserved=unobserved, turns=tuple(map(_with_loss, trace.turns)))
+    metadata = {key: value for key, value in trace.metadata.items() if key != APPROVALS}
+    turns = tuple(map(_with_loss, trace.turns))
+    return structs.replace(trace, unobserved=unobserved, metadata=metadata, turns=turns)
 
 
 def _calls_of_turn(calls: Sequence[ProxiedCall], context: RunContext, turn: int) -> list[ProxiedCall]:

@@ -149,7 +149,7 @@ class WithProxy(ServedTarget):
         live = frozenset(settings.live)
         self._proxy = ServiceProxy(self._player, upstreams, live, self._find_session, config.mcp_record)
         self._models = None if models is None else ModelEvidence(config, models)
-        self._mcp = McpEvidence(self._proxy.mcp, complete=config.mcp_complete) if config.mcp_record else None
+        self._mcp = McpEvidence(self._proxy.mcp, config) if config.mcp_record else None
         self._serves_tools = bool(settings.services or settings.stdio)
         if self._intercepts:
             self._refuse_running_agent()
