@@ -62,7 +62,11 @@ class McpEvidence:
         unowned = [call for call in calls if not _is_of(call, cases)]
         by_turn = [_calls_of_turn(of_case, context, turn) for turn in range(-max(1, len(trace.turns)), 0)]
         joined = merge_by_turn(trace, by_turn, lambda turn, calls: self._join_turn(turn, calls, unowned))
-        return joined if self._traffic.lost_at < since else _with_loss(joined)
+        if self._traffic.lost_at >= since:
+            return _with_loss(joined)
+        # Of calls that cannot be read, or of no case that is known, approvals may be those of this one.
+        shows_approvals = self._shows_approvals and not unowned and all(call.call.name for call in of_case)
+        return _with_approvals(joined) if shows_approvals else joined
 
     def _join_turn(self, trace: Trace, calls: Sequence[ProxiedCall], unowned: Sequence[ProxiedCall]) -> Trace:
         names = dict.fromkeys(call.call.name for call in unowned if call.call.name)
@@ -72,11 +76,8 @@ class McpEvidence:
             unobserved["tools"] = NOT_COMPLETE.format(elsewhere)
         if not all(call.call.name for call in (*calls, *unowned)):
             unobserved["tools"] = UNREAD
-        # Of calls that cannot be read, or of no case that is known, approvals may be those of this one.
-        shows_approvals = self._shows_approvals and not unowned and unobserved.get("tools") != UNREAD
         return structs.replace(
             trace,
-            metadata={**({APPROVALS: []} if shows_approvals else {}), **trace.metadata},
             tool_calls=tuple(merge_calls(trace.tool_calls, [call.call for call in calls if call.call.name])),
             possible_calls=(*trace.possible_calls, *(PossibleCall(name, UNOWNED.format(name)) for name in names)),
             unobserved=unobserved,
@@ -91,9 +92,13 @@ def _find_elsewhere(trace: Trace, calls: Sequence[ProxiedCall]) -> str | None:
 
 def _with_loss(trace: Trace) -> Trace:
     unobserved = {**trace.unobserved, "tools": LOST}
-    metadata = {key: value for key, value in trace.metadata.items() if key != APPROVALS}
-    turns = tuple(map(_with_loss, trace.turns))
-    return structs.replace(trace, unobserved=unobserved, metadata=metadata, turns=turns)
+    return structs.replace(trace, unobserved=unobserved, turns=tuple(map(_with_loss, trace.turns)))
+
+
+def _with_approvals(trace: Trace) -> Trace:
+    """With none but those that its calls have, unless the target saw others."""
+    metadata = {APPROVALS: [], **trace.metadata}
+    return structs.replace(trace, metadata=metadata, turns=tuple(map(_with_approvals, trace.turns)))
 
 
 def _calls_of_turn(calls: Sequence[ProxiedCall], context: RunContext, turn: int) -> list[ProxiedCall]:
