@@ -257,4 +257,6 @@ TOOL_CLASSES = (
         "agent_framework._tools", "FunctionTool", ("__call__",), _read_plain, names=_own_name,
     ),
     ToolClass("mcp.client.session", "ClientSession", ("call_tool",), _read_mcp, form=McpResult),
+    # It sends a call again with what the server asked for: that is one call.
+    ToolClass("mcp.client.client", "Client", ("call_tool",), _read_mcp, form=McpResult),
 )  # fmt: skip
