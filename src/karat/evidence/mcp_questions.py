@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from karat.model.trace import Approval
+from karat.model.trace import AskedApproval
 from karat.providers.base import table
 from karat.text.words import PUBLISHED
 
@@ -50,17 +50,17 @@ class Question(Struct, frozen=True):
             any(not table(schema).keys().isdisjoint(_OPTIONS) for schema in properties.values()),
         )
 
-    def read_answer(self, answer: object) -> Approval:
+    def read_answer(self, answer: object) -> AskedApproval:
         """What a client answered; an answer that is not one leaves the question open."""
         action = table(answer).get("action")
         if action in ("decline", "cancel"):
-            return Approval("denied")
+            return AskedApproval("denied")
         if action != "accept":
-            return Approval()
+            return AskedApproval()
         if self.at_an_address:
-            return Approval(doubt=AT_AN_ADDRESS)
+            return AskedApproval(doubt=AT_AN_ADDRESS)
         content = table(table(answer).get("content"))
-        return Approval("approved") if self._is_yes(content) else Approval(doubt=NO_YES)
+        return AskedApproval("approved") if self._is_yes(content) else AskedApproval(doubt=NO_YES)
 
     def _is_yes(self, content: Mapping[str, Any]) -> bool:
         """Whether nothing that was filled in speaks against a yes."""
@@ -80,7 +80,7 @@ class CallQuestions:
     """The questions about one call, by their ids, and what became of them, in order."""
 
     def __init__(self) -> None:
-        self.approvals: tuple[Approval, ...] = ()
+        self.approvals: tuple[AskedApproval, ...] = ()
         self._open: dict[str, tuple[int, Question]] = {}
         self._asked: set[str] = set()
 
@@ -93,7 +93,7 @@ class CallQuestions:
         self._asked.add(question_id)
         if not doubt:
             self._open[question_id] = len(self.approvals), Question.of(params)
-        self.approvals += (Approval(doubt=doubt),)
+        self.approvals += (AskedApproval(doubt=doubt),)
 
     def begin_round(self) -> None:
         """The server asks anew, by ids that it may have used before."""
@@ -105,7 +105,7 @@ class CallQuestions:
 
     def answer(self, question_id: str, answer: object, doubt: str = "") -> None:
         place, question = self._open[question_id]
-        approval = Approval(doubt=doubt) if doubt else question.read_answer(answer)
-        if approval != Approval():
+        approval = AskedApproval(doubt=doubt) if doubt else question.read_answer(answer)
+        if approval != AskedApproval():
             del self._open[question_id]
             self.approvals = (*self.approvals[:place], approval, *self.approvals[place + 1 :])

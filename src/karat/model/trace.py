@@ -38,7 +38,7 @@ OF_CASE: Final = "case"
 """The cut of a trace whose case lost a secret: what was asked and expected is not what the journal holds."""
 
 
-class Approval(Struct, frozen=True, omit_defaults=True):
+class AskedApproval(Struct, frozen=True, omit_defaults=True):
     """What a server asked a person while it worked on a call, and what came of it; empty: no answer was seen."""
 
     answer: Literal["approved", "denied", ""] = ""
@@ -72,7 +72,7 @@ class ToolCall(Struct, frozen=True, omit_defaults=True):
     """A guard, or a permission of the agent itself, did not let it through, so it never ran."""
     exit_code: int | None = None
     """Of a command: the exit code that its source states."""
-    approvals: tuple[Approval, ...] = ()
+    approvals: tuple[AskedApproval, ...] = ()
     """What its server asked a person before it was carried out, in order."""
     unobserved: dict[str, str] = {}
     """Why its `arguments` or `result` were not observed; that is not the same as having none."""
