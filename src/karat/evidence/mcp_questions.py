@@ -35,14 +35,14 @@ LANGUAGES = ("", "_de", "_es", "_fr")
 _OPTIONS = ("enum", "oneOf", "anyOf", "items")
 
 
-class Question(Struct, frozen=True):
+class ServerQuestion(Struct, frozen=True):
     """What is known of a question: enough to read its answer."""
 
     at_an_address: bool = False
     offers_options: bool = False
 
     @classmethod
-    def of(cls, params: object) -> Question:
+    def of(cls, params: object) -> ServerQuestion:
         asked = table(params)
         properties = table(table(asked.get("requestedSchema")).get("properties"))
         return cls(
@@ -81,7 +81,7 @@ class CallQuestions:
 
     def __init__(self) -> None:
         self.approvals: tuple[AskedApproval, ...] = ()
-        self._open: dict[str, tuple[int, Question]] = {}
+        self._open: dict[str, tuple[int, ServerQuestion]] = {}
         self._asked: set[str] = set()
 
     def ask(self, question_id: str, params: object, doubt: str = "") -> None:
@@ -92,7 +92,7 @@ class CallQuestions:
             doubt = TOO_MANY
         self._asked.add(question_id)
         if not doubt:
-            self._open[question_id] = len(self.approvals), Question.of(params)
+            self._open[question_id] = len(self.approvals), ServerQuestion.of(params)
         self.approvals += (AskedApproval(doubt=doubt),)
 
     def begin_round(self) -> None:
