@@ -271,3 +271,100 @@ def test_toml_that_is_refused_says_what_to_write(karat: Karat, text: str, fix: s
     write("karat.toml", text)
     ran = karat("run", write("s.json", eval_set(case())), "-t", "python:agent.py:ask")
     assert (ran.code, fix in ran.err, "4711" in ran.err) == (4, True, False)
+
+
+@pytest.mark.parametrize(
+    ("rule", "fix"),
+    [
+        pytest.param("{id: r, each: pay, at_most: 1}", "Write {call: 'pay'}.", id="a-name"),
+        pytest.param("{id: r, each: {tool: pay}, at_most: 1}", "Did you mean 'call'?", id="tool"),
+        pytest.param("{id: r, at_most: 1}", "Write each: {call: TOOL}.", id="no-each"),
+        pytest.param("{id: r, each: {call: pay}, where: each.arguments.a =< 5}", "Write <= for =<.", id="sign"),
+        pytest.param("{id: r, each: {call: pay}, where: each.arguments.a = 5}", "Write == for =.", id="one-sign"),
+        pytest.param(
+            "{id: r, each: {call: pay}, where: each.arguments.a > 5 and each.arguments.b == 'x or y'}",
+            "Write && for and.",
+            id="word",
+        ),
+        pytest.param(
+            "{id: r, each: {call: pay}, where: arguments.a <= 5}", "Did you mean 'each.arguments.a'?", id="no-root"
+        ),
+        pytest.param("polcy.yaml", "'polcy.yaml': no such file. Did you mean 'policy.yaml'?", id="file"),
+    ],
+)
+def test_a_rule_that_is_refused_says_what_to_write(karat: Karat, rule: str, fix: str) -> None:
+    write("policy.yaml", "karat: 1\nrules: []\n")
+    ran = karat("validate", write("suite.yaml", f"karat: 1\nrules:\n  - {rule}\n{CASE}"))
+    assert (ran.code, ran.err.count("\n")) == (4, 1)
+    assert fix in ran.err
+
+
+@pytest.mark.parametrize(
+    ("amount", "warns"), [("{lte: 5}", True), ("{$eq: {lte: 5}}", False), ("{lte: 5, unit: EUR}", False)]
+)
+def test_a_matcher_without_its_sign_is_asked_about(karat: Karat, amount: str, warns: bool) -> None:
+    expected = f"{{tool_calls: [{{tool: pay, arguments: {{amount: {amount}}}}}]}}"
+    ran = karat("validate", write("s.yaml", f"karat: 1\ncases: [{{id: a, prompt: p, expected: {expected}}}]\n"))
+    assert (ran.code, "arguments.amount.lte: warning:" in ran.err) == (0, warns)
+    assert ("Did you mean '$lte'? If not, write it under '$eq'." in ran.err) is warns
+
+
+@pytest.mark.parametrize(
+    ("agent", "fix"),
+    [
+        ("def ask(prompt): return 'paid'", '{"final_message": "...", "tool_calls": [{"name": "...", "arguments"'),
+        ("def ask(prompt): print('paid')", 'return the text, or {"final_message": "...", "tool_calls": [...]}'),
+        ("def ask(prompt): return [{'role': 'assistant'}]", "return the text, or {"),
+        ("import no_such_package\ndef ask(prompt): return 'paid'", "Install it where Karat is ("),
+    ],
+)
+def test_an_agent_that_cannot_be_judged_says_what_to_return(karat: Karat, agent: str, fix: str) -> None:
+    write("agent.py", agent)
+    suite = write("s.json", eval_set(case(expected={"tool_calls": [{"tool": "pay"}]})))
+    ran = karat("run", suite, "-t", "python:agent.py:ask")
+    assert ran.code in (1, 4)
+    assert fix in re.sub(r"\s+", " ", ran.out + ran.err)
+
+
+def test_a_matrix_shows_no_secret_and_names_what_to_write(karat: Karat) -> None:
+    write("agent.py", "def ask(prompt): return 'x'")
+    run = ("run", write("s.json", eval_set(case())), "-t", "python:agent.py:ask")
+    ran = karat(*run, "--matrix", "OPENAI_API_KEY=sk-4711,sk-4712")
+    assert (ran.code, "471" in ran.out + ran.err) == (4, False)
+    assert "--matrix MODEL=A,B" in karat(*run, "--matrix", "model=small,large").err
+    ran = karat(*run, "-t", "python:agent.py:ask")
+    assert (ran.code, "is named twice" in ran.err, "--repeat N" in ran.err) == (4, True, True)
+
+
+@pytest.mark.parametrize(
+    ("command", "fix"),
+    [
+        ("check c.jsonl --rules p.yaml --format html", "For a report, write -o report.html"),
+        ("check s.yaml --rules p.yaml", "If it is a suite, run it: karat run s.yaml"),
+        (
+            "check c.jsonl --rules s.yaml",
+            "karat: s.yaml: there is nothing to hold the conversations to. It has no rules.",
+        ),
+        ("guard log karat-results", "Name a file that a guard wrote."),
+        ("guard mcp p.yaml -- no-such-server", "there is no program 'no-such-server'."),
+        ("tape show s.yaml", "This is a suite."),
+        ("view nowhere", "Run a suite first: karat run SUITE."),
+        ("run s.yaml -t replay:list.json", "a JSON list, and a recording has one JSON object on each line"),
+        ("run s.yaml -t python:agnet.py:ask", "Did you mean 'agent.py'?"),
+        ("validate judged.yaml", "No model judges in Karat"),
+        ("validate tests.yaml", "expected: {tool_calls: [{tool: NAME}]}"),
+    ],
+)
+def test_a_file_in_the_wrong_place_says_where_it_belongs(karat: Karat, command: str, fix: str) -> None:
+    write("s.yaml", f"karat: 1\n{CASE}")
+    write("p.yaml", "karat: 1\nrules: [{id: r, each: {call: pay}, at_most: 1}]\n")
+    write("c.jsonl", '{"messages": [{"role": "user", "content": "hi"}]}\n')
+    write("list.json", '[{"case_id": "a"}]')
+    write("agent.py", "def ask(prompt): return 'x'")
+    write("judged.yaml", f"karat: 1\n{CASE.replace('must_say_any: [x]', 'llm_rubric: polite')}")
+    write("tests.yaml", "prompts: [hi]\nproviders: [echo]\ntests: [{assert: [{type: tool_called, value: pay}]}]\n")
+    Path("karat-results").mkdir()
+    ran = karat(*command.split())
+    assert ran.code == 4
+    assert fix in ran.err
+    assert "Traceback" not in ran.err

@@ -162,6 +162,7 @@ def install(policy: Path, host: Host, settings: Path | None, remove: bool) -> in
     click.echo(visible(f"hooks: {installed.settings}"))
     click.echo(visible(f"rules, conversations and decisions: {installed.folder}"))
     click.echo("self-test: blocks")
+    click.echo(f"to take them out: karat guard install POLICY --host {host} --remove")
     for rule, why in installed.not_guarded.items():
         click.echo(visible(f"not guarded: {rule}: {why}"))
     if host == "codex":

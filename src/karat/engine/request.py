@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeAlias, get_type_hints
 
@@ -245,9 +245,9 @@ def _read_value(value: str) -> object:
         return value
 
 
-def refuse_secret_names(matrix: Mapping[str, str]) -> None:
+def refuse_secret_names(names: Iterable[str]) -> None:
     """Raise UsageError for a variable that is likely a secret: journals and pages show the values of a matrix."""
-    for name in matrix:
+    for name in names:
         if SECRET_NAME.search(name):
             fix = "Make a target for each in karat.toml, with `env`, and name them: -t A -t B."
             message = f"{name!r} looks like a secret, and pages show the values of a matrix."

@@ -153,6 +153,9 @@ def _note_on_span(decision: Decision) -> None:
         trace.get_current_span().add_event(SPAN_EVENT, attributes)
 
 
+NAME_FILE = "Name a file that a guard wrote."
+
+
 def older_path(path: Path, number: int) -> Path:
     """Where a file is kept that was replaced so many times: `decisions.1.jsonl`, which is read with its folder."""
     return path.with_name(f"{path.stem}.{number}{path.suffix}")
@@ -180,10 +183,10 @@ def _read_file(path: str | Path) -> Iterator[GuardLine]:
                 elif line.endswith(b"\n") and not line.startswith(b'{"karat_guard"'):
                     yield decode(line)
     except OSError as error:
-        raise JournalError(f"it cannot be read: {error.strerror}.", where=str(path)) from None
+        raise JournalError(f"it cannot be read: {error.strerror}.", where=str(path), fix=NAME_FILE) from None
     except (msgspec.MsgspecError, UnicodeError) as error:
         message = f"line {number}: not a line of a guard's journal: {error}."
-        raise JournalError(message, where=str(path), fix="Name a file that a guard wrote.") from None
+        raise JournalError(message, where=str(path), fix=NAME_FILE) from None
 
 
 def find_unasked(path: str | Path) -> Iterator[tuple[str, str]]:

@@ -6,6 +6,7 @@ never reaches it.
 
 from __future__ import annotations
 
+import shutil
 import sys
 import threading
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,7 @@ from karat.proxy.stdio import Relay
 from karat.proxy.upstream import Upstream
 from karat.system.loopback import Connection, HttpRequest, LoopbackServer, unpack
 from karat.system.loopback_auth import RefusedRequest
+from karat.text.wording import quoted
 
 UNREADABLE: Final = "the message cannot be read as one JSON object"
 NOT_A_REQUEST: Final = -32600
@@ -99,6 +101,9 @@ def guard_stdio(guard: Guard, command: Sequence[str]) -> int:
     """Stand between a client on stdin and stdout and the server that the command starts; the exit status."""
     if not command:
         raise UsageError("the server's command is missing.", fix="Write it after --.", slug="bad-option")
+    if shutil.which(command[0]) is None:
+        message = f"there is no program {quoted(command[0])}."
+        raise UsageError(message, fix="Check the command after --.", slug="bad-option")
     with guard.conversation() as conversation:
         return Relay(_StdioDesk(MessageGuard(conversation)), command, sys.stdout.buffer).run(sys.stdin.buffer)
 

@@ -42,6 +42,8 @@ Path = tuple[str | int, ...]
 
 SIGN = "$"
 KNOWN_TYPES = f"Known: {join_words(TYPES, 'and')}."
+LIKELY = ("$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$regex", "$absent", "$approx")
+"""Matchers whose names alone are seldom keys of values."""
 NEARLY = ("value", "abs", "rel")
 
 
@@ -77,6 +79,21 @@ def find_problems(expected: object, path: Path = ()) -> Iterator[CheckProblem]:
             yield CheckProblem("bad-matcher", message, (*path, plain), key=True)
         for key, below in expected.items():
             yield from (_operator_problems if key in operators else find_problems)(below, (*path, key))
+
+
+def find_near_misses(expected: object, path: Path = ()) -> Iterator[CheckProblem]:
+    """Where plain keys are most likely meant as matchers: `{lte: 5}`. One written under `$eq` is meant as it is."""
+    if isinstance(expected, dict):
+        if expected and all(SIGN + str(key) in LIKELY for key in expected):
+            key = next(iter(expected))
+            message = f"a plain key, so the value must be an object with {quoted(key)}. Did you mean '{SIGN}{key}'?"
+            yield CheckProblem("near-matcher", f"{message} If not, write it under '$eq'.", (*path, key), key=True)
+        for key, below in expected.items():
+            if key != "$eq":
+                yield from find_near_misses(below, (*path, key))
+    elif isinstance(expected, list):
+        for index, entry in enumerate(expected):
+            yield from find_near_misses(entry, (*path, index))
 
 
 def _is_operator(key: str) -> bool:

@@ -147,7 +147,8 @@ def _suggest_module(name: str) -> str:
 
 def _from_file(file: Path, spec: str) -> ModuleType:
     if not file.is_file():
-        raise ConfigError(f"{spec!r}: there is no file {file}.")
+        near = did_you_mean(file.name, [entry.name for entry in file.parent.glob("*.py")])
+        raise ConfigError(f"{spec!r}: there is no file {file}.", fix=near or "Check the path.")
     top, inner = _packages(file.resolve())
     name = ".".join((top, *inner, file.stem))
     if name in sys.modules:
@@ -189,4 +190,7 @@ def _not_importable(spec: str, error: BaseException) -> ConfigError:
     where = f" at {last.filename}:{last.lineno}" if (last := next(reversed(user_frames or frames), None)) else ""
     if isinstance(error, SyntaxError):
         where = f" at {error.filename}:{error.lineno}"
-    return ConfigError(f"{spec!r} cannot be imported: {type(error).__name__}: {error_text(error)}{where}")
+    fix = ""
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        fix = f"Install it where Karat is ({sys.prefix}), or name its folder in `python_path`."
+    return ConfigError(f"{spec!r} cannot be imported: {type(error).__name__}: {error_text(error)}{where}", fix=fix)

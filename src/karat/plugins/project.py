@@ -267,6 +267,8 @@ def _suggest_toml(error: str, text: str) -> str:
     line = lines[int(place[1]) - 1] if place and int(place[1]) <= len(lines) else ""
     key = shorten(line.partition("=")[0].strip(), 60)
     if "Cannot overwrite" in error or "Cannot declare" in error:
+        if key == "[target]":
+            return "`target` names one of the targets; write the table as [targets.NAME]."
         return f"{key} is there already: give one of them another name, or join the two."
     if "Invalid value" in error and "=" in line:
         return f'Put texts in quotes: {key} = "..."'

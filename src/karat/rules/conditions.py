@@ -19,7 +19,7 @@ from karat.rules.patterns import LOST, MEMBERS, Fit, Occurrence
 from karat.rules.plain_conditions import FLAGS, Undecided, compile_plain
 from karat.rules.values import Steps, ValuePath, format_steps, holds_removed
 from karat.system.installing import install_extra
-from karat.text.wording import did_you_mean
+from karat.text.wording import did_you_mean, shorten
 
 LONGEST: Final = 4_000
 NOW: Final = "now"
@@ -32,6 +32,15 @@ FUNCTIONS: Final = (
 )  # fmt: skip
 _COMPLAINT = re.compile(r"<input>:(?P<line>\d+):(?P<column>-?\d+): (?P<what>.*?)(?: \(in container '.*?'\))?$", re.M)
 _UNDECLARED = re.compile(r"undeclared reference to '(?P<name>[^']*)'")
+_TEXT = re.compile(r"'[^']*'|\"[^\"]*\"")
+_FOREIGN = tuple(
+    (re.compile(pattern), other, sign)
+    for pattern, other, sign in (
+        (r"=<", "=<", "<="), (r"=>", "=>", ">="), (r"===", "===", "=="), (r"!==", "!==", "!="), (r"<>", "<>", "!="),
+        (r"(?<![=!<>])=(?!=)", "=", "=="), (r"\band\b", "and", "&&"), (r"\bor\b", "or", "||"),
+        (r"\bnot\b", "not", "!"), (r"\bis\b", "is", "=="),
+    )
+)  # fmt: skip
 _CODE = re.compile(r"^[A-Z_]+: |\s*\[[A-Z_]+\]$")
 
 
@@ -238,9 +247,18 @@ def _explain(error: str, source: str, names: Collection[str]) -> str:
     if undeclared := _UNDECLARED.search(problem):
         root = undeclared["name"].lstrip(".").split(".")[0]
         hint = did_you_mean(root, (*names, NOW, *FUNCTIONS)) or f"This rule knows {', '.join((*names, NOW))}."
-    elif len(problem) > 120:
-        problem = f"{problem[:119]}…"
+        if root in MEMBERS and "each" in names:
+            hint = f"Did you mean 'each.{undeclared['name'].lstrip('.')}'?"
+    else:
+        problem = shorten(problem, 120)
+        hint = _suggest_sign(source)
     return f"{where}column {complaint['column']}: {problem}. {hint}".rstrip()
+
+
+def _suggest_sign(source: str) -> str:
+    """The sign of CEL for one of other languages that is in the source, outside of quotes."""
+    bare = _TEXT.sub("", source)
+    return next((f"Write {sign} for {other}." for pattern, other, sign in _FOREIGN if pattern.search(bare)), "")
 
 
 @lru_cache(maxsize=64)

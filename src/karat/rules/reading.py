@@ -74,7 +74,7 @@ class _Wrong(Exception):
 def read_rules(tree: object, around: Surroundings = Surroundings()) -> tuple[list[CompiledRule], list[CheckProblem]]:  # noqa: B008
     """The rules of a list, and what is wrong with it. Paths are from the list."""
     if not isinstance(tree, list | tuple):
-        return [], [CheckProblem("wrong-type", f"rules are a list, found {kind(tree)}.")]
+        return [], [CheckProblem("wrong-type", f"rules are a list, found {kind(tree)}. Begin each with '- id: NAME'.")]
     rules: list[CompiledRule] = []
     problems: list[CheckProblem] = []
     places: dict[str, int] = {}
@@ -154,7 +154,8 @@ class _RuleReader:
         rule = self._object(raw, (), RULE_KEYS, "a rule")
         for key in ("id", "each"):
             if key not in rule:
-                self._report("missing-field", f"the rule has no {quoted(key)}. Add it.", ())
+                example = "id: look-first" if key == "id" else "each: {call: TOOL}"
+                self._report("missing-field", f"the rule has no {quoted(key)}. Write {example}.", ())
         name = self._text(rule.get("id", ""), ("id",), needed="id" in rule)
         why = self._text(rule.get("why", ""), ("why",), needed=False)
         if EACH not in rule:
@@ -360,6 +361,10 @@ class _RuleReader:
 
     def _pattern(self, raw: object, path: Path, *, wide: bool, can_bind: bool = True) -> EventPattern:
         """A pattern of an event. `wide`: names match in any spelling, and a request is enough."""
+        if isinstance(raw, str):
+            self._fail("wrong-type", f"a pattern is an object, found a string. Write {{call: {quoted(raw)}}}.", path)
+        if isinstance(raw, dict) and "tool" in raw and "call" not in raw:
+            self._fail("unknown-field", "unknown field. Did you mean 'call'?", (*path, "tool"), key=True)
         keys = self._object(raw, path, PATTERN_KEYS, "a pattern")
         kinds = [key for key in KINDS if key in keys]
         if len(kinds) != 1:

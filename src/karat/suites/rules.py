@@ -115,7 +115,9 @@ def _find_doubles(rules: Sequence[SuiteRule]) -> Iterator[PathDiagnostic]:
     first: dict[str, SuiteRule] = {}
     for rule in rules:
         if first.setdefault(rule.id, rule) is not rule:
-            message = f"{first[rule.id].label} and {rule.label} have the id {quoted(rule.id)}. Give each its own."
+            places = dict.fromkeys(label.partition(":")[0] for label in (first[rule.id].label, rule.label))
+            where = " and ".join(places) if len(places) > 1 else f"two of {next(iter(places))}"
+            message = f"two rules have the id {quoted(rule.id)} ({where}). Give each its own."
             yield PathDiagnostic(("rules",), message, "duplicate-id")
 
 

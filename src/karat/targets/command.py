@@ -263,11 +263,13 @@ class _Answers:
         expected = 1 + len(self._case.setup_prompts)
         if self._answered == expected:
             return None
-        log_note = f"; it wrote: {self._log}" if self._log and not self._answered else ""
+        is_silent = not self._answered
+        log_note = f"; it wrote: {self._log}" if self._log and is_silent else ""
+        fix = '; print the answer as a line of JSON: {"final_message": "..."}' if is_silent else ""
         return TargetError(
             "bad-answer",
             f"the command wrote {self._answered} lines with `final_message`, not one for each of {expected} "
-            f"prompt{'s' if expected > 1 else ''}{log_note}",
+            f"prompt{'s' if expected > 1 else ''}{log_note}{fix}",
         )
 
 

@@ -16,7 +16,7 @@ from karat.proxy.tape.settings import TapeSettings
 from karat.targets.capabilities import FOREVER, Limits
 from karat.targets.workspaces.settings import DEFAULT_EVIDENCE, Evidence, WorkspaceSettings
 from karat.text.regexes import lazy
-from karat.text.wording import did_you_mean
+from karat.text.wording import did_you_mean, join_words
 
 Seconds = Annotated[float, Meta(gt=0, le=FOREVER)]
 Text = Annotated[str, Meta(min_length=1)]
@@ -243,6 +243,13 @@ def is_spec(kind: str, colon: str, spec: str) -> bool:
     return bool(colon and kind and (spec or kind in AGENT_KINDS))
 
 
+def _suggest_option(name: str, known_names: tuple[str, ...]) -> str:
+    known = f"It takes {join_words(known_names, 'and')}." if known_names else "It takes no options."
+    return (
+        f"{known} For an environment variable of the agent, write `env` in karat.toml, or --matrix {name.upper()}=A,B."
+    )
+
+
 def read_options(config: TargetConfig, form: type[Options]) -> Options:
     """The `options` of a target as the struct that its kind asks for; it should forbid unknown fields."""
     try:
@@ -254,7 +261,7 @@ def read_options(config: TargetConfig, form: type[Options]) -> Options:
         raise ConfigError(
             f"{problem} a target of kind {config.kind!r}.",
             where=place_of(config, option[1] if option else unknown[1] if unknown else ""),
-            fix=did_you_mean(unknown[1], known_names) if unknown else "",
+            fix=did_you_mean(unknown[1], known_names) or _suggest_option(unknown[1], known_names) if unknown else "",
             slug="unknown-option",
         ) from error
 

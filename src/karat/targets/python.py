@@ -200,7 +200,8 @@ def _trace(answer: object, case: Case, context: RunContext) -> Trace:
     except ValueError as error:
         raise TargetError("bad-answer", f"the agent's {type(answer).__name__} is not a trace: {error}") from error
     description = "None" if answer is None else f"a value of type {type(answer).__name__}"
-    raise TargetError("bad-answer", f"the agent returned {description}, not text, a dict or a Trace")
+    fix = 'return the text, or {"final_message": "...", "tool_calls": [...]}'
+    raise TargetError("bad-answer", f"the agent returned {description}, not text, a dict or a Trace: {fix}")
 
 
 def _check_trace(trace: Trace, case: Case) -> Trace:

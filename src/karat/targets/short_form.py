@@ -36,7 +36,10 @@ from karat.text.key_names import suggest_keys
 from karat.text.tool_results import call_success, missing_fields, parse_result
 
 NO_RESULTS = "the target gave only the names of tools, not their results"
-NO_TOOLS = "the target gave no tool_calls, tools_called or telemetry"
+NO_TOOLS = (
+    "the target gave no tool_calls, tools_called or telemetry: functions return, and commands and recordings write, "
+    '{"final_message": "...", "tool_calls": [{"name": "...", "arguments": {...}, "result": ...}]}'
+)
 NO_TELEMETRY = (
     "the target gave no telemetry: functions, commands and recordings return its lines as `telemetry`, browser targets "
     "name the file as `telemetry.log`; for others, expect `tool_calls` instead"

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 Notify = Callable[[str], None]
 
+RUN_FIRST = "Run a suite first: karat run SUITE. Or name the folder of its results."
+
 
 def index_of(folders: Sequence[Path], environ: Mapping[str, str]) -> Index:
     """The index of some folders, kept where this user's caches are."""
@@ -34,7 +36,7 @@ def index_of(folders: Sequence[Path], environ: Mapping[str, str]) -> Index:
         foreign = " The .jsonl files there are not journals." if index.invalid_files() else ""
         index.close()
         where = ", ".join(map(str, folders))
-        fix = "Run a suite first: karat run SUITE. Or name the folder of its results."
+        fix = RUN_FIRST
         raise UsageError(f"no run found here.{foreign}", where=where, fix=fix, slug="no-runs")
     return index
 
@@ -44,7 +46,7 @@ def folders_of(path: Path | None, defaults: Sequence[Path]) -> tuple[list[Path],
     if path is None:
         there = [folder for folder in defaults if folder.is_dir()]
         if not there:
-            fix = "Run a suite first: karat run SUITE. Or name the folder of its results."
+            fix = RUN_FIRST
             where = ", ".join(map(str, defaults))
             raise UsageError("no folder of results found here.", where=where, fix=fix, slug="no-runs")
         return there, "/"
@@ -54,7 +56,9 @@ def folders_of(path: Path | None, defaults: Sequence[Path]) -> tuple[list[Path],
         with path.open("rb") as file:
             read_header(file.readline(LONGEST_HEADER), str(path))
     except OSError as error:
-        raise UsageError(f"it cannot be read: {error.strerror}.", where=str(path), slug="no-runs") from error
+        raise UsageError(
+            f"it cannot be read: {error.strerror}.", where=str(path), fix=RUN_FIRST, slug="no-runs"
+        ) from error
     return [path.parent], f"/run/{Index.key_of(path)}"
 
 

@@ -207,7 +207,9 @@ def read_judge(policies: Sequence[AnyPolicy], suite: AnyPolicy | None, project: 
         if policy is suite:
             specs += _read_defaults(file, project)
     if not (rules or specs):
-        raise UsageError(NO_RULES, fix=NAME_RULES, slug="no-rules")
+        where = ", ".join(SuiteFile(*source(policy)).path for policy in policies)
+        fix = f"It has no rules. {NAME_RULES}" if where else NAME_RULES
+        raise UsageError(NO_RULES, where=where, fix=fix, slug="no-rules")
     return ConversationJudge([*rules.values()], specs, project)
 
 

@@ -40,7 +40,7 @@ from karat.evidence.exports.reading import read_conversations
 from karat.evidence.exports.storage import is_address
 from karat.options import ExecutorName
 from karat.plugins.project import Project
-from karat.text.wording import join_words
+from karat.text.wording import join_words, quoted
 
 MOST_ROWS: Final = 400
 """So many groups are in a report; of more, those with the greatest share of broken conversations."""
@@ -160,6 +160,10 @@ def _refuse(options: CheckOptions) -> None:
     if options.executor not in get_args(ExecutorName):
         fix = f"Use {join_words(get_args(ExecutorName))}."
         raise UsageError(f"{options.executor!r} is not an executor.", fix=fix, slug="bad-option")
+    written = [*FORMATS, JOURNAL, PARQUET]
+    if f".{options.format}" in written:
+        message = f"--format is the format of the sources, and {quoted(options.format)} is none."
+        raise UsageError(message, fix=f"For a report, write -o report.{options.format}", slug="bad-option")
     for path in options.outputs:
         if path.suffix not in (*FORMATS, JOURNAL, PARQUET):
             known = join_words([*FORMATS, f"{PARQUET} (verdicts)", f"{JOURNAL} (a journal)"])

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from karat.analysis.matrix.model import MOST_RUNS
+from karat.engine.request import refuse_secret_names
 from karat.errors import UsageError
 from karat.targets.config import Config, resolve
 from karat.text.wording import quoted
@@ -36,8 +37,13 @@ def plan_columns(targets: Sequence[str], assignments: Sequence[str], config: Con
         raise UsageError(
             "a key of the matrix is given twice.", fix="Give all of its values at once.", slug="bad-option"
         )
+    refuse_secret_names(values)  # before its values are shown as the name of a column
+    if repeated := next((target for target in targets if targets.count(target) > 1), ""):
+        fix = "Name another one, or run it several times with --repeat N."
+        raise UsageError(f"the target {quoted(repeated)} is named twice.", fix=fix, slug="bad-option")
+    named: Sequence[str | None] = targets or [None]
     combinations = [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]
-    columns = [PlannedColumn(target, matrix) for target in dict.fromkeys(targets) or [None] for matrix in combinations]
+    columns = [PlannedColumn(target, matrix) for target in named for matrix in combinations]
     if len(columns) > MOST_RUNS:
         message = f"the matrix has {len(columns)} columns, and at most {MOST_RUNS} fit side by side."
         raise UsageError(message, fix="Give fewer targets or values.", slug="bad-option")

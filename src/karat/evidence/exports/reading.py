@@ -159,7 +159,10 @@ class _Reader:
                 self._spool(OTLP.name, SpanBatch(body).records(), f"{file.name} [{number}]")
         except ValueError as error:
             problem = f"neither JSON, nor CSV, Parquet, SQLite or OTLP in protobuf: {error_text(error)}"
-            raise ExportError(problem, where=file.name, fix="See docs/exports.md for the formats.") from error
+            fix = "See docs/exports.md for the formats."
+            if file.name.endswith((".yaml", ".yml")):
+                problem, fix = "YAML is no export of conversations.", f"If it is a suite, run it: karat run {file.name}"
+            raise ExportError(problem, where=file.name, fix=fix) from error
 
     def _spool(self, name: str, items: Iterable[SpanRecord | TraceNotes], place: str) -> None:
         spool = self._spools.get(name) or self._spools.setdefault(name, SpanSpool())

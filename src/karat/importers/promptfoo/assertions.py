@@ -86,6 +86,8 @@ def read_assertion(assertion: Assertion) -> list[Asked]:
     if reader is None:
         nearest = _NEAREST.get(assertion.type)
         near = f"Use {quoted(nearest)}." if nearest else did_you_mean(assertion.type, known_types())
+        if "tool" in assertion.type:
+            near = f"{near} In Karat's own format: 'karat: 1', and expected: {{tool_calls: [{{tool: NAME}}]}}.".lstrip()
         raise MisfitError(f"promptfoo has no assertion {quoted(assertion.type)}. {near or 'See its documentation.'}")
     if assertion.type.startswith("trajectory:") and _names_pattern(assertion.value):
         return [unjudged_check(assertion, "Karat compares names of tools, not patterns")]

@@ -301,7 +301,9 @@ def _parse(path: Path, data: bytes) -> _File:
         raise _bad(path, f"not a tape: {' '.join(str(error).split())}.", RECORD_AGAIN) from error
     version = content.get("karat_tape") if isinstance(content, dict) else None
     if not isinstance(version, int):
-        raise _bad(path, "not a tape: `karat_tape` is missing.", RECORD_AGAIN)
+        is_suite = isinstance(content, dict) and ("cases" in content or "rules" in content)
+        fix = "This is a suite. Name its tape, which `karat run --tape record` writes." if is_suite else RECORD_AGAIN
+        raise _bad(path, "not a tape: `karat_tape` is missing.", fix)
     if version > VERSION:
         raise _bad(path, f"the tape has version {version}; this Karat reads version {VERSION}.", "Update Karat.")
     if "cases" not in content:

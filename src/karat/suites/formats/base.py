@@ -185,7 +185,8 @@ class SuiteFile:
             try:
                 self.others[key] = read_bytes(file)
             except UsageError as error:
-                raise RefusedError(PathDiagnostic(named_at, f"{quoted(name)} {error.message}", error.slug)) from None
+                message = f"{quoted(name)}: {error.message} {error.fix}".rstrip()
+                raise RefusedError(PathDiagnostic(named_at, message, error.slug)) from None
         return self.others[key]
 
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any, TypedDict, Unpack
 
 from karat.errors import UsageError
+from karat.matchers.reading import find_near_misses
 from karat.model.check import CheckSpec, Declared, Field, ParsedCheck
 from karat.model.suite import Case, Reply, Scoring, Turn, TurnDecision
 from karat.suites.declared import with_declared
@@ -130,6 +131,9 @@ class Expectations:
                 suite.add_problems(check, self._locate(check))
         if not answered and "outcome" not in expected:
             parsed = [check for check in parsed if check.path != ("outcome",)]
+        for miss in find_near_misses(expected):
+            path = (*self.where(str(miss.path[0])), *miss.path[1:])
+            suite.warnings.append(PathDiagnostic(path, miss.message, miss.slug, key=True))
         if self._is_whole:
             for stray in suite.catalog.unused_fields(expected):
                 path = (*self.where(str(stray.path[0])), *stray.path[1:])

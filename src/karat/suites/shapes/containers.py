@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +17,10 @@ from karat.text.wording import join_words, quoted
 
 MOST = 500
 """Different unknown keys of one file that get a suggestion: each costs a comparison with every known one."""
+
+
+_JUDGE = re.compile(r"rubric|judge|criteria|llm|g_?eval|relevancy|faithful", re.IGNORECASE)
+NO_JUDGE = "No model judges in Karat: write what the answer must and must not say, and which tools are called."
 
 
 class KnownKeys:
@@ -50,6 +55,8 @@ class KnownKeys:
             return f"unknown field. {hint}"
         for near in meant_keys(key, elsewhere):
             return f"unknown field. Did you mean {quoted(near)}, which belongs {elsewhere[near]}?"
+        if _JUDGE.search(key):
+            return f"unknown field. {NO_JUDGE}"
         return "unknown field. Start its name with 'x-' to keep it as a note."
 
 

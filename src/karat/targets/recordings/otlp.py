@@ -140,9 +140,15 @@ class OtlpRecording:
                 raise TargetError("not-recorded", f"{self._path} changed while it was replayed: {error}") from error
 
 
+LIST = "a JSON list, and a recording has one JSON object on each line. Write it with jq -c '.[]'"
+
+
 def index_lines(path: str, file: BufferedReader, add: Callable[[bytes, int], None]) -> Iterator[Diagnostic]:
     """Hand on every line with its offset; what cannot be read is a problem with its line."""
     number, offset = 0, file.tell()
+    if file.peek(BEGINNING)[:BEGINNING].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+        yield Diagnostic(path, 1, 1, "", LIST, "replay")
+        return
     while data := file.readline():
         number, start, offset = number + 1, offset, offset + len(data)
         try:
