@@ -155,7 +155,7 @@ RECORDINGS = {
     "missing": (None, "cannot be read: No such file or directory"),
     "empty": ("", "contains no trace"),
     "not-json": ("hello\n", "r.jsonl:1:1: "),
-    "no-object": ("[]\n", "r.jsonl:1:1: not a JSON object"),
+    "no-object": ("[]\n", "r.jsonl:1:1: a JSON list, and a recording has one JSON object on each line"),
     "no-case-id": ('{"final_message": "hello"}\n', "it has no `case_id`"),
     "no-answer": ('{"case_id": "A"}\n', "it has no `final_message`"),
     "unknown-key": ('{"case_id": "A", "final_mesage": "hello"}\n', "Did you mean 'final_message'?"),

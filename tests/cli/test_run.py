@@ -308,7 +308,9 @@ def test_options_of_the_target(karat: Karat) -> None:
     ran = karat("run", write("suite.json", eval_set()), "-t", "python:agent.py:greet", "-o", "spce_url=x")
     assert (ran.code, ran.err) == (
         4,
-        "karat: unknown option 'spce_url' of a target of kind 'python'. [unknown-option]\n",
+        "karat: unknown option 'spce_url' of a target of kind 'python'. It takes no options."
+        " For an environment variable of the agent, write `env` in karat.toml, or --matrix SPCE_URL=A,B."
+        " [unknown-option]\n",
     )
     assert not Path("karat-results").exists()
 

@@ -52,7 +52,7 @@ def read(tmp_path: Path, *runs: dict[str, str]) -> Matrix:
     [
         ([], [], [""]),
         (["a"], [], ["a"]),
-        (["a", "b", "a"], [], ["a", "b"]),
+        (["a", "b"], [], ["a", "b"]),
         ([], ["MODEL=x, y"], ["MODEL=x", "MODEL=y"]),
         (["a", "b"], ["MODEL=x,y"], ["a MODEL=x", "a MODEL=y", "b MODEL=x", "b MODEL=y"]),
         (["a"], ["M=x,y", "t=0,1"], ["a M=x t=0", "a M=x t=1", "a M=y t=0", "a M=y t=1"]),

@@ -7,13 +7,17 @@ import itertools
 import json
 import tomllib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
+from msgspec import structs
 
 from karat.errors import ConfigError
+from karat.plugins.project import Project
 from karat.setup.inspect import services
+from karat.setup.inspect.catalog import target
 from karat.setup.inspect.services import inspect_service
 from karat.targets.config import TargetConfig
 from targets.http.server import LAST, Answer, Asked, constantly, http, serving, sse, started
@@ -326,3 +330,57 @@ async def test_a_service_that_has_nothing_more_to_say_is_told() -> None:
         found = await inspect_service(config(server.url), "Hello?")
     assert found.trace is None
     assert found.problem == "the turn ended without any text and without a tool call"
+
+
+@pytest.mark.parametrize(
+    ("handler", "body"),
+    [
+        ("const last = req.body.messages[req.body.messages.length - 1];", {"messages": "{messages}"}),
+        ("const { text, user } = req.body;", {"text": "{prompt}"}),
+        ("const { question }: { question: string } = await req.json();", {"question": "{prompt}"}),
+    ],
+)
+async def test_what_the_source_of_a_route_reads_is_sent_first(
+    handler: str, body: dict[str, str], tmp_path: Path
+) -> None:
+    requests: list[dict[str, Any]] = []
+
+    def reply(asked: Asked) -> str:
+        if asked.method == "POST":
+            requests.append(asked.json)
+        return json.dumps({"reply": f"Re: {asked.json}" if asked.method == "POST" else "none"})
+
+    others = 'app.post("/old", (req, res) => res.json(req.body.message));'
+    route = f'app.post("/chat", (req, res) => {{ {handler} }});'
+    (tmp_path / "package.json").write_text('{"dependencies": {"express": "4"}}')
+    (tmp_path / "server.js").write_text(f'const express = require("express");\n{others}\n{route}\n{others}')
+    async with serving(answering(reply)) as server:
+        url = f"{server.url.rpartition('/')[0]}/chat"
+        found = await inspect_service(structs.replace(config(url), folder=tmp_path), "Hello?")
+    assert found.table["body"] == body
+    assert {tuple(request) for request in requests} == {tuple(body)}, "anything else may end the service"
+
+
+async def test_a_service_that_breaks_off_is_not_asked_again() -> None:
+    posts = 0
+
+    async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        nonlocal posts
+        posts += asked.method == "POST"
+        writer.close()
+
+    async with serving(answer) as server:
+        found = await inspect_service(config(server.url), "Hello?")
+    assert posts <= 2, "once, and once more on another connection"
+    assert "the service closed the connection, or ended, at body = " in found.problem
+    assert "-o 'body=" in found.problem
+
+
+def test_a_route_that_sends_ui_messages_is_spoken_to_as_one(tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text('{"dependencies": {"express": "4", "ai": "6"}}')
+    route = 'app.post("/api/chat", (req, res) => streamText({}).pipeUIMessageStreamToResponse(res));'
+    (tmp_path / "server.js").write_text(f'const express = require("express");\n{route}')
+    project = Project(folder=str(tmp_path))
+    assert target("http://127.0.0.1:9/api/chat", None, None, {}, project).kind == "ai-sdk"
+    with pytest.raises(ConfigError, match="does not respond"):
+        target("http://127.0.0.1:9/api/other", None, None, {}, project)

@@ -53,7 +53,7 @@ def interval_words(estimate: Estimate | None) -> str:
 def headline(report: CheckReport) -> str:
     """`3,000 conversations: 53 broke a rule, 44 are unknown, 2,700 broke none, 203 triggered none`."""
     if not report.judged:
-        return "0 conversations: there is nothing to judge in the sources, or --since and --where leave none"
+        return "0 conversations: there is nothing to judge"
     parts = [f"{report.broken:,} broke a rule"]
     if report.unknown:
         parts.append(f"{report.unknown:,} unknown")

@@ -161,7 +161,7 @@ class _Reader:
             problem = f"neither JSON, nor CSV, Parquet, SQLite or OTLP in protobuf: {error_text(error)}"
             fix = "See docs/exports.md for the formats."
             if file.name.endswith((".yaml", ".yml")):
-                problem, fix = "YAML is no export of conversations.", f"If it is a suite, run it: karat run {file.name}"
+                problem, fix = "YAML does not hold conversations.", f"If it is a suite, run it: karat run {file.name}"
             raise ExportError(problem, where=file.name, fix=fix) from error
 
     def _spool(self, name: str, items: Iterable[SpanRecord | TraceNotes], place: str) -> None:

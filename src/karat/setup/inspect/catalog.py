@@ -15,6 +15,8 @@ from msgspec import structs
 from karat.errors import ConfigError, UsageError
 from karat.plugins.project import Project
 from karat.setup.inspect.inspection import Inspection
+from karat.setup.survey.findings import LOOPBACK
+from karat.setup.survey.survey import find_node_route
 from karat.targets.config import TargetConfig, read_config, resolve
 from karat.text.wording import did_you_mean, join_words
 
@@ -26,7 +28,6 @@ PROBE = 10.0
 PAGES = ("text/html", "application/xhtml+xml")
 NO_GET = (404, 405, 501)
 """How servers refuse a GET where they take a POST, often with a page that says so."""
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class Inspector(NamedTuple):
@@ -66,12 +67,20 @@ def target(
     """The target that is meant: an address, a spec, or a name of karat.toml; with the name to propose."""
     folder = Path(project.folder)
     if where.startswith(("http://", "https://")):
-        config = TargetConfig(kind=kind or _kind_at(where), spec=where, root=folder, folder=folder)
+        config = TargetConfig(
+            kind=kind or _kind_of_route(where, folder) or _kind_at(where), spec=where, root=folder, folder=folder
+        )
     else:
         config = resolve(where, read_config(project), folder)
         config = config if kind is None else structs.replace(config, kind=kind)
     target_name = name or config.name or _name_of(config)
     return structs.replace(config, name=target_name, options={**config.options, **options})
+
+
+def _kind_of_route(url: str, folder: Path) -> str:
+    """What the source in the folder says that a route of this machine speaks: UI messages, or nothing in particular."""
+    route = find_node_route(folder, url)
+    return "ai-sdk" if route is not None and route[0].kind == "ai-sdk" else ""
 
 
 def _kind_at(url: str) -> str:

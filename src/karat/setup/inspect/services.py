@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -20,6 +21,8 @@ from karat.setup.inspect.drafts import Draft, draft_stream, draft_value
 from karat.setup.inspect.events import last_key, read_json
 from karat.setup.inspect.inspection import Inspection, Observation, describe_trace, inline, prove_target
 from karat.setup.inspect.openapi import CONVERSATION, MESSAGES, PROMPT, paths_of, requests_at
+from karat.setup.survey.node_source import find_read_fields
+from karat.setup.survey.survey import find_node_route
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
 from karat.targets.config import WIRE_KINDS, TargetConfig, place_of
@@ -44,6 +47,8 @@ STREAMS: dict[str, Format] = {
 }
 OPENAPI = "/openapi.json"
 NOTHING_TAKEN = "the service accepted none of the usual requests: set `body` or `form`"
+GONE = "the service closed the connection, or ended, at"
+BY_HAND = """-o 'body={"messages": "{messages}"}'"""
 UNREAD = (
     "two different prompts got the same answer, so it is not proved that the service reads them: "
     "check `body` or `form`, or give other prompts with --prompt"
@@ -68,6 +73,9 @@ async def inspect_service(config: TargetConfig, prompt: str, *more: str) -> Insp
             refused.append(_mask(f"{_format_request(request)}: {error.message}", config))
             if error.kind == "timeout":  # it was taken; to try the others would take as long again
                 problem = error.message
+                break
+            if error.kind == "gone":  # some servers end when a handler fails, and then no other request is answered
+                problem = f"{GONE} {_format_request(request)}: start it again, and say what it takes: {BY_HAND}"
                 break
             continue
         request, answers, uses_ours = await _with_conversation(config, request, answers, prompts)
@@ -198,6 +206,7 @@ async def _requests(config: TargetConfig) -> tuple[tuple[Observation, ...], list
     described = list(requests_at(document, parts.path or "/"))
     usual: list[dict[str, object]] = [{"body": {field: PROMPT}} for field in FIELDS]
     usual.append({"body": {"messages": MESSAGES}})
+    usual = _by_source(config, usual)
     usual += [{"form": {field: PROMPT}} for field in FIELDS]
     if not isinstance(document, dict) or "paths" not in document:
         return (), usual
@@ -206,6 +215,13 @@ async def _requests(config: TargetConfig) -> tuple[tuple[Observation, ...], list
         f"no prompt at {path}; POST is for {', '.join(paths_of(document)[:10])}",
     )
     return (Observation(OPENAPI, takes),), [*described, *(request for request in usual if request not in described)]
+
+
+def _by_source(config: TargetConfig, usual: list[dict[str, object]]) -> list[dict[str, object]]:
+    """The usual requests, first those with a field that the source of the route reads: another may end the service."""
+    route = find_node_route(Path(config.folder), config.spec)
+    reads = find_read_fields(route[1], (*FIELDS, "messages")) if route else []
+    return sorted(usual, key=lambda request: not any(field in reads for field in _table(request["body"])))
 
 
 async def get_json(config: TargetConfig, url: str) -> Json:

@@ -25,6 +25,9 @@ ROUTES = (
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
 class FoundAgent(NamedTuple):
     """Something that may be the agent: the target that would reach it, and where that was read."""
 

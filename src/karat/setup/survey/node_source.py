@@ -23,6 +23,11 @@ _LISTEN = re.compile(rf"\.listen\(\s*{_NUMBER}")
 _CONSTANT_PORT = re.compile(rf"(?i)\bport\s*=\s*{_NUMBER}")
 _MASTRA_AGENT = re.compile(r"\bnew\s+Agent\s*\(\s*\{(.{0,2000}?)\binstructions\b", re.DOTALL)
 _NAMED = re.compile(r"""\b(id|name)\s*:\s*["'`]([\w .-]{1,80})["'`]""")
+_NEXT_HANDLER = re.compile(r"\.(?:post|get|put|patch|delete|all|use|listen)\(\s*[^\s)]")
+_READS = (
+    r"\b(?:body|payload)\s*\??\.\s*NAME\b"
+    r"|\{[^{}]{0,500}\bNAME\b[^{}]{0,500}\}\s*(?::[^=\n]{0,200})?=\s*(?:await\s+)?\w+\.(?:body\b|json\(\))"
+)
 _GROUP = re.compile(r"\([\w-]+\)/")
 
 
@@ -71,6 +76,20 @@ def _agents_of(package: Package, code: Mapping[str, str], variables: Mapping[str
         yield from (agent for path, text in code.items() if (agent := _next_route(package, path, text, port)))
     if "express" in package.packages:
         yield from _express(package, code, port if "PORT" in variables else None)
+
+
+def handler_text(text: str, path: str) -> str:
+    """What is between an Express route and the next one; the whole text where no route is written out, as in Next."""
+    for route in _EXPRESS_POST.finditer(text):
+        if route[1] == path:
+            after = _NEXT_HANDLER.search(text, route.end())
+            return text[route.start() : after.start() if after else len(text)]
+    return text
+
+
+def find_read_fields(text: str, names: Sequence[str]) -> list[str]:
+    """Those of the names that a program reads of the body of a request, as in `{ message } = req.body`."""
+    return [name for name in names if re.search(_READS.replace("NAME", name), text)]
 
 
 def _rank(agent: FoundAgent) -> tuple[bool, int]:

@@ -7,13 +7,14 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from karat.checks.catalog import catalog_for
 from karat.errors import KaratError
 from karat.plugins.project import Project, find_project
 from karat.setup.survey import findings
-from karat.setup.survey.findings import ROUTES, FoundAgent, FoundServer, FoundSuite, Survey, rank_path
-from karat.setup.survey.node_source import find_node_agents
+from karat.setup.survey.findings import LOOPBACK, ROUTES, FoundAgent, FoundServer, FoundSuite, Survey, rank_path
+from karat.setup.survey.node_source import CODE, find_node_agents, handler_text
 from karat.setup.survey.python_source import PythonSource, Route, read_python
 from karat.suites.diagnostics import RefusedError
 from karat.suites.formats.base import SuiteFile
@@ -58,6 +59,18 @@ def survey_folder(folder: Path, environ: Mapping[str, str]) -> Survey:
         requirements=_requirements(folder),
         keys=tuple(name for name in variables if findings.KEY.fullmatch(name)),
     )
+
+
+def find_node_route(folder: Path, url: str) -> tuple[FoundAgent, str] | None:
+    """The route of a Node project that answers at an address of this machine, and the text of its handler."""
+    parts = urlsplit(url)
+    if parts.hostname not in LOOPBACK:
+        return None
+    files = [file for file in _walk(folder) if file.endswith((*CODE, "package.json")) and not _is_test(file)]
+    for agent in find_node_agents(files, lambda file: _read(folder, file), {}):
+        if urlsplit(agent.address).path.strip("/") == parts.path.strip("/"):
+            return agent, handler_text(_read(folder, agent.where), urlsplit(agent.address).path)
+    return None
 
 
 def _walk(folder: Path) -> Iterator[str]:
