@@ -368,3 +368,15 @@ def test_a_file_in_the_wrong_place_says_where_it_belongs(karat: Karat, command: 
     assert ran.code == 4
     assert fix in ran.err
     assert "Traceback" not in ran.err
+
+
+def test_a_golden_of_another_tool_says_how_to_accept_the_rest(karat: Karat) -> None:
+    write("goldens.json", '[{"input": "hi", "expected_output": "x", "expected_tools": []}]')
+    write("agent.py", "def ask(prompt): return {'final_message': 'x', 'tool_calls': []}")
+    ran = karat("run", "goldens.json", "-t", "python:agent.py:ask")
+    assert (ran.code, "--allow-unjudged accepts the rest" in ran.out) == (1, True)
+
+
+def test_runs_before_the_last_say_what_they_must_be(karat: Karat) -> None:
+    karat("run", write("s.json", eval_set(case())), "-t", traces(A="x"))
+    assert "Name the journal, to compare with a run against another target." in karat("compare", "@last-2", "@last").err

@@ -126,7 +126,8 @@ def _not_judged(results: Sequence[CheckResult], statuses: set[Status]) -> str:
     count = sum(result.status is Status.UNJUDGED for result in results)
     if not statuses:
         return "nothing was judged: only another tool can judge what it expects"
-    return f"{pluralize(count, 'expectation')} not judged: another tool must judge {'them' if count > 1 else 'it'}"
+    missing = f"{pluralize(count, 'expectation')} not judged: another tool must judge {'them' if count > 1 else 'it'}"
+    return f"{missing}; --allow-unjudged accepts the rest"
 
 
 def all_passed(groups: tuple[str, ...], results: tuple[CheckResult, ...] = ()) -> Verdict:

@@ -239,7 +239,8 @@ class References:
         of_suite = f" of {new.header.suite} against {new.header.target}" if new else ""
         folders = ", ".join(map(str, self._folders))
         if name.startswith("@"):
-            fix = did_you_mean(name, (LAST, LAST_GREEN, BASELINE)) if name not in (LAST, LAST_GREEN) else OTHER_TARGET
+            is_known = name in (LAST, LAST_GREEN) or name.removeprefix(f"{LAST}-").isdecimal()
+            fix = OTHER_TARGET if is_known else did_you_mean(name, (LAST, LAST_GREEN, BASELINE))
             if not list_runs(self._folders):
                 fix = "There is no run yet: karat run SUITE"
             return UsageError(f"{name}: no such run{of_suite} in {folders}.", fix=fix, slug="no-run")
