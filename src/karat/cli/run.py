@@ -68,6 +68,7 @@ def command(
       langgraph-server:http://host   a LangGraph Server
       browser:http://host/      a web app with a chat, in a real browser
       command:./agent --flag    a program: JSON on stdin, JSON lines on stdout
+      claude-code:; codex:; gemini:; opencode:; mini-swe-agent:   coding agents in a workspace
       replay:traces.jsonl       recorded traces, or a journal
       NAME                      [targets.NAME] of karat.toml
 
