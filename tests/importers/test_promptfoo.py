@@ -202,6 +202,19 @@ def test_the_converted_assertion_has_the_same_verdict(tmp_path, assertion):
             False,
         ),
         (
+            {"type": "trajectory:tool-sequence", "value": {"steps": ["a", "b"], "mode": "exact"}},
+            "tools_used",
+            {"tools": ["a", "b"], "match": "ordered"},
+            False,
+        ),
+        (
+            {"type": "trajectory:step-count", "value": {"type": "tool", "name": "a", "max": 2}},
+            "tool_calls",
+            {"tool": "a", "times": {"max": 2}},
+            False,
+        ),
+        ({"type": "trajectory:step-count", "value": {"type": "tool", "max": 2}}, "max_tool_calls", {"most": 2}, False),
+        (
             {"type": "trace-error-spans", "value": {"max_count": 2}},
             "spans",
             {"max_errors": 2},
@@ -221,6 +234,22 @@ def test_what_another_tool_judges_is_kept_and_counted(tmp_path, kind):
     assert name == "unjudged"
     assert given["what"].startswith(kind)
     assert "nice" in given["what"]
+
+
+@pytest.mark.parametrize(
+    "assertion",
+    [
+        {"type": "finish-reason", "value": "length"},
+        {"type": "trajectory:tool-args-match", "value": {"name": "a", "args": {"x": 1}, "ignore": ["y"]}},
+        {"type": "trajectory:step-count", "value": {"type": "tool", "min": 2}},
+        {"type": "trajectory:step-count", "value": {"type": "message", "max": 2}},
+        {"type": "not-trajectory:step-count", "value": {"type": "tool", "max": 2}},
+    ],
+)
+def test_an_assertion_that_has_no_equal_is_kept_and_counted(tmp_path, assertion):
+    ((name, given),) = args(read(tmp_path, one_test(assertion)))
+    assert name == "unjudged"
+    assert assertion["type"] in given["what"]
 
 
 def test_a_test_without_assertions_is_not_judged_and_no_pass(tmp_path):
@@ -290,7 +319,11 @@ def test_a_cell_of_a_table_is_an_assertion(cell, assertion):
         ({"type": "trajectory:tool-used", "value": {"name": ""}}, "needs the `name` of a tool"),
         ({"type": "trajectory:tool-used", "value": {"name": 3}}, "needs the `name` of a tool"),
         ({"type": "trajectory:tool-args-match", "value": "find"}, "needs `name` and `args`"),
+        ({"type": "trajectory:tool-sequence", "value": "a"}, "needs a list of tools"),
+        ({"type": "trajectory:tool-sequence", "value": {"steps": []}}, "needs a list of tools"),
         ({"type": "javascript", "value": 3}, "needs code as `value`"),
+        ({"type": "is-json", "value": 3}, "needs a JSON Schema"),
+        ({"$ref": "#/assertionTemplates/gone"}, "there is no assertion '#/assertionTemplates/gone'"),
         ({"type": "regex", "value": "(?i)a"}, "JavaScript has no (?i)"),
         ({"type": "regex", "value": "("}, "bad-regex"),
         ({"type": "is-json", "value": {"type": "nonsense"}}, "bad-schema"),
@@ -364,6 +397,7 @@ FILLED_IN = {
     "a message": ('[{"role": "user", "content": "{{x}}"}]', {"x": 'a\n"b"'}, 'a\n"b"'),
     "JSON only once it is filled in": ('{"n": {{x}}}', {"x": 3}, '{"n": 3}'),
     "the line break of a template": ("{% if x %}{{x}}{% endif %}\n", {"x": "a"}, "a\n"),
+    "a list that is no list of messages": ("[1, \"{{x}}\"]", {"x": "a"}, '[\n  1,\n  "a"\n]'),
     "nothing where a variable is not set": ("{{x}} {{ y | default(z) }}|", {"x": "a"}, "a |"),
     "a number": ("{{x}} {{y}}", {"x": 2.0, "y": 0.5}, "2 0.5"),
     "an object as JSON": (
@@ -465,6 +499,14 @@ def test_a_table_over_the_limit_is_refused(tmp_path, monkeypatch):
         ("exec:./p.sh -q", CODE, {"provider": "exec:./p.sh -q", "config": {}, "folder": ""}),
         ({"id": "file://p.py", "config": {"a": 1}},
             CODE, {"provider": "file://p.py", "config": {"a": 1}, "folder": ""}),
+        (
+            {"id": "https://x.example", "config": {"body": {"said": [{"text": "{{prompt}}"}]}}},
+            "https://x.example",
+            {"method": "POST", "body": {"said": [{"text": "{prompt}"}]}},
+        ),
+        ({"id": "https://x.example", "config": {"body": {"said": ["{{other}}"]}}}, "", {}),
+        ({"id": "https://x.example", "config": {"body": {}, "transformResponse": "json.a + 1"}}, "", {}),
+        ({"id": "exec:./p.sh", "config": ["a"]}, "", {}),
         ("python:p.py:ask", CODE, {"provider": "python:p.py:ask", "config": {}, "folder": ""}),
         ("file://provider.js", "", {}),
         ("package:a:b", "", {}),
@@ -486,6 +528,7 @@ def test_every_known_type_is_read_or_named_as_unjudged():
         ("prompts.txt", "prompts.txt", "Say {{x}}\n---\nTell {{x}}\n", ["Say a", "Tell a"]),
         ("file://prompts.txt", "prompts.txt", "Say {{x}}\n --- \nTell {{x}}", ["Say a", "Tell a"]),
         ("my prompts.txt", "my prompts.txt", "Say {{x}}", ["Say a"]),
+        ("p.yaml", "p.yaml", "- {role: user, content: 'Say {{x}}'}\n", ["Say a"]),
         ("prompts/*.md", "prompts/a.md", "Say\n---\n{{x}}", ["Say\n---\na"]),
         ("*.csv", "p.csv", "prompt,label\nSay {{x}},one\n\"Tell, then, {{x}}\",\n", ["Say a", "Tell, then, a"]),
         ("p.csv", "p.csv", "prompt\nSay {{x}}\n\nTell {{x}}\n", ["Say a", "Tell a"]),

@@ -137,6 +137,21 @@ FIXTURES = {
         json.dumps({**BFCL, "id": "irrelevance_0"}),
         [([], "I cannot.", "PASS"), ([("area", {"base": 1})], "", "FAIL")],
     ),
+    "bfcl relevance": Fixture(
+        "BFCL_v4_live_relevance.json",
+        json.dumps({**BFCL, "id": "live_relevance_0"}),
+        [([], "I cannot.", "FAIL"), ([("area", {"base": 1})], "", "PASS")],
+    ),
+    "bfcl words": Fixture(
+        "BFCL_v4_web_search.json",
+        json.dumps({"id": "web_search_0", "question": BFCL["question"], "ground_truth": ["New York", "NY"]}),
+        [([], "It is New York.", "PASS"), ([], "In N.Y.", "PASS"), ([], "Any city.", "FAIL")],
+    ),
+    "bfcl calls by name": Fixture(
+        "BFCL_v4_simple.json",
+        json.dumps({**BFCL, "ground_truth": {"area": {"base": [10]}}}),
+        [([("area", {"base": 10})], "", "PASS"), ([("area", {"base": 11})], "", "FAIL")],
+    ),
     "bfcl java": Fixture(
         "BFCL_v4_simple_java.json",
         json.dumps({**BFCL, "id": "simple_java_0", "ground_truth": [{"area": {"base": [10]}}]}),
@@ -156,6 +171,11 @@ FIXTURES = {
             ([("cancel_order", {"id": 7}), ("cancel_order", {"id": 8})], "You get 1200 back.", "FAIL"),
             ([("get_order", {"id": 7})], "You get 1200 back.", "FAIL"),
         ],
+    ),
+    "tau2 one": Fixture(
+        "task.json",
+        json.dumps(TAU2),
+        [([("cancel_order", {"id": 7}), ("user.reboot", {})], "Done.", "FAIL")],
     ),
     "tau-bench python": Fixture(
         "tasks_test.py",
@@ -197,6 +217,11 @@ FIXTURES = {
         "goldens.csv",
         'input,expected_output,expected_tools\n"Where,\nthen?",There,find;log\n',
         [([("log", {}), ("find", {})], "There.", "PARTIAL"), ([("log", {})], "There.", "FAIL")],
+    ),
+    "deepeval context": Fixture(
+        "goldens.csv",
+        "input,expected_tools,context\nWhere?,find,a|b\n",
+        [([("find", {})], "There.", "PASS"), ([], "There.", "FAIL")],
     ),
     "deepeval conversation": Fixture(
         "goldens.json",
@@ -240,6 +265,16 @@ FIXTURES = {
         "trajectories.json",
         _trajectory(tool_args_match_mode="exact", tool_args_match_overrides={"find": "superset"}),
         [([MORE], "", "PASS"), ([("find", {"city": "Oslo"})], "", "FAIL")],
+    ),
+    "agentevals any arguments": Fixture(
+        "trajectories.json",
+        _trajectory(tool_args_match_mode="ignore"),
+        [([("find", {"x": 1})], "", "PASS"), ([("log", {})], "", "FAIL")],
+    ),
+    "agentevals fewer arguments": Fixture(
+        "trajectories.json",
+        _trajectory(tool_args_match_mode="subset"),
+        [([ROME], "", "PASS"), ([("find", {})], "", "PASS"), ([MORE], "", "FAIL")],
     ),
     "agentevals keys": Fixture(
         "trajectories.jsonl",
@@ -293,6 +328,65 @@ def test_an_object_is_written_as_its_language_writes_it(
     assert [_status(case, [("area", {"of": text})], "") for text in (right, wrong)] == ["PASS", "FAIL"]
 
 
+@pytest.mark.parametrize(
+    ("language", "declared", "value", "right", "wrong"),
+    [
+        ("java", "HashMap", {}, "new HashMap<>()", "new HashMap<>(map)"),
+        ("javascript", "dict", {}, "{ }", "{a: 1}"),
+        ("java", "float", 10.0, "10.0f", "10.5f"),
+        ("javascript", "float", 10.0, "10", "100"),
+        ("javascript", "array", [1, "a"], "[1, 'a']", "[1]"),
+        ("javascript", "array", [1, 2], "new Array(1, 2)", "1, 2"),
+        ("java", "ArrayList", [1, 2], "new ArrayList<Integer>(Arrays.asList(1, 2))", "new int[] {1, 2}"),
+        ("java", "Array", [1, 2], "new int[] {1, 2}", "new ArrayList<Integer>(Arrays.asList(1, 2))"),
+    ],
+)
+def test_a_value_is_written_as_its_language_writes_it(
+    language: str, declared: str, value: object, right: str, wrong: str, tmp_path: Path
+) -> None:
+    shape = {"name": "area", "parameters": {"properties": {"of": {"type": declared}}, "required": ["of"]}}
+    row = {**BFCL, "id": f"simple_{language}_0", "function": [shape], "ground_truth": [{"area": {"of": [value]}}]}
+    (case,) = _read(_write(Fixture(f"BFCL_v4_simple_{language}.json", json.dumps(row), ()), tmp_path)).cases
+    assert [_status(case, [("area", {"of": text})], "") for text in (right, wrong)] == ["PASS", "FAIL"]
+
+
+def test_a_list_of_objects_may_hold_texts(tmp_path: Path) -> None:
+    of = {"type": "array", "items": {"type": "dict"}}
+    shape = {"name": "area", "parameters": {"properties": {"of": of}, "required": ["of"]}}
+    row = {**BFCL, "function": [shape], "ground_truth": [{"area": {"of": [[{"unit": ["cm"]}, "rest"]]}}]}
+    (case,) = _read(_write(Fixture("BFCL_v4_simple.json", json.dumps(row), ()), tmp_path)).cases
+    given = [[{"unit": "cm"}, "rest"], [{"unit": "cm"}, "more"]]
+    assert [_status(case, [("area", {"of": value})], "") for value in given] == ["PASS", "FAIL"]
+
+
+EVALUATORS = {
+    "Contains: {value: 3, as_strings: true}": "answer_text",
+    "Contains: {value: [3], as_strings: true}": "unjudged",
+    "Contains: {value: {a: 3}}": "answer_at",
+    "IsInstance: {type_name: str}": "outcome",
+    "IsInstance: {type_name: int}": "answer_at",
+    "IsInstance: {type_name: Order}": "unjudged",
+    "ArgumentCorrectness: {tool_name: a, expected_arguments: {x: 1}, occurrence: last}": "unjudged",
+    "ArgumentCorrectness: {tool_name: a, expected_arguments: {x: 1}}": "tool_calls",
+}
+
+
+@pytest.mark.parametrize("evaluator", EVALUATORS)
+def test_an_evaluator_is_the_check_that_judges_as_it_does_or_none(evaluator: str, tmp_path: Path) -> None:
+    text = f"cases:\n  - inputs: a\n    evaluators:\n      - {{{evaluator}}}\n"
+    (case,) = _read(_write(Fixture("d.yaml", text, ()), tmp_path)).cases
+    names = {spec.name for spec in case.checks}
+    assert EVALUATORS[evaluator] in names
+    assert ("unjudged" in names) == (EVALUATORS[evaluator] == "unjudged")
+
+
+def test_the_prompt_is_what_the_user_says_in_inputs_where_the_reference_has_none(tmp_path: Path) -> None:
+    reference = [message for message in TRAJECTORY["reference_outputs"] if message["role"] != "user"]
+    row = {**TRAJECTORY, "inputs": [{"role": "system", "content": "Be brief."}, USER], "reference_outputs": reference}
+    (case,) = _read(_write(Fixture("t.json", json.dumps([row]), ()), tmp_path)).cases
+    assert case.prompt == USER["content"]
+
+
 @pytest.mark.parametrize("name", FIXTURES)
 def test_answers_are_judged_the_same_before_and_after_conversion(name: str, tmp_path: Path) -> None:
     fixture = FIXTURES[name]
@@ -313,6 +407,20 @@ def test_a_question_and_an_answer_of_different_turns_are_refused(tmp_path: Path)
     row = {"id": "multi_turn_base_0", "question": said, "ground_truth": [["mv(a='a.txt')"]]}
     with pytest.raises(karat.SuiteError, match="has 1 turns, the question 2"):
         _read(_write(Fixture("BFCL_v4_multi_turn_base.json", json.dumps(row), ()), tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        ('{"id": "multi_turn_base_1", "ground_truth": [[]]}', "has no answer to 'multi_turn_base_0'"),
+        ('{"id": "multi_turn_base_0", "ground_', "BFCL_v4_multi_turn_base.json:1"),
+    ],
+)
+def test_answers_that_are_missing_or_torn_are_refused(answers: str, message: str, tmp_path: Path) -> None:
+    row = {"id": "multi_turn_base_0", "question": [[{"role": "user", "content": "Move a.txt."}]]}
+    others = {"possible_answer/BFCL_v4_multi_turn_base.json": answers}
+    with pytest.raises(karat.SuiteError, match=message):
+        _read(_write(Fixture("BFCL_v4_multi_turn_base.json", json.dumps(row), (), others), tmp_path))
 
 
 def test_the_turns_of_a_conversation_are_those_of_the_question(tmp_path: Path) -> None:
@@ -376,6 +484,15 @@ REFUSED = {
         "unknown-tool",
     ),
     "a torn line": ("BFCL_v4_simple.json", json.dumps(BFCL) + '\n{"id": "simple_1', "2:1", "syntax"),
+    "a torn golden": ("g.jsonl", json.dumps(GOLDEN) + '\n{"input": ', "2:1", "not-json"),
+    "a torn trajectory": ("t.jsonl", json.dumps(TRAJECTORY) + '\n{"inputs": ', "2:1", "syntax"),
+    "a trajectory without a reference": ("t.json", json.dumps([TRAJECTORY, {"id": "x"}]), "1:", "wrong-type"),
+    "arguments without names": (
+        "BFCL_v4_multi_turn_base.json",
+        json.dumps({**BFCL, "id": "multi_turn_base_0", "ground_truth": [["sort('a.txt')"]]}),
+        "1:",
+        "invalid-value",
+    ),
     "code in tasks": (
         "tasks.py",
         'TASKS = [\n    Task(instruction="x", actions=[open("/etc/passwd").read()]),\n]\n',
