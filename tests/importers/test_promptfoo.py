@@ -397,7 +397,7 @@ FILLED_IN = {
     "a message": ('[{"role": "user", "content": "{{x}}"}]', {"x": 'a\n"b"'}, 'a\n"b"'),
     "JSON only once it is filled in": ('{"n": {{x}}}', {"x": 3}, '{"n": 3}'),
     "the line break of a template": ("{% if x %}{{x}}{% endif %}\n", {"x": "a"}, "a\n"),
-    "a list that is no list of messages": ("[1, \"{{x}}\"]", {"x": "a"}, '[\n  1,\n  "a"\n]'),
+    "a list that is no list of messages": ('[1, "{{x}}"]', {"x": "a"}, '[\n  1,\n  "a"\n]'),
     "nothing where a variable is not set": ("{{x}} {{ y | default(z) }}|", {"x": "a"}, "a |"),
     "a number": ("{{x}} {{y}}", {"x": 2.0, "y": 0.5}, "2 0.5"),
     "an object as JSON": (

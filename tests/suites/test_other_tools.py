@@ -484,6 +484,12 @@ REFUSED = {
         "unknown-tool",
     ),
     "a torn line": ("BFCL_v4_simple.json", json.dumps(BFCL) + '\n{"id": "simple_1', "2:1", "syntax"),
+    "an answer of two calls": (
+        "BFCL_v4_simple.json",
+        json.dumps({**BFCL, "ground_truth": [{"area": {"base": [10]}, "volume": {}}]}),
+        "1:",
+        "invalid-value",
+    ),
     "a torn golden": ("g.jsonl", json.dumps(GOLDEN) + '\n{"input": ', "2:1", "not-json"),
     "a torn trajectory": ("t.jsonl", json.dumps(TRAJECTORY) + '\n{"inputs": ', "2:1", "syntax"),
     "a trajectory without a reference": ("t.json", json.dumps([TRAJECTORY, {"id": "x"}]), "1:", "wrong-type"),

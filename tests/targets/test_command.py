@@ -289,6 +289,7 @@ async def test_turn_timeout() -> None:
         pytest.param("./plain.txt", "is not executable", id="not-executable"),
         pytest.param("./agent 'open", "No closing quotation", id="quotes"),
         pytest.param("''", "is not found", id="empty"),
+        pytest.param("  ", "the command is empty", id="nothing"),
     ],
 )
 async def test_what_cannot_be_opened(tmp_path: Path, spec: str, message: str) -> None:

@@ -10,8 +10,9 @@ from karat.analysis.audit.operators.measures import round_up
 from karat.analysis.draft.cases import name_prompts
 from karat.analysis.draft.masking import PATTERNS, Masker, is_iban, passes_luhn
 from karat.analysis.draft.origins import Origins, is_stable, shape_of
+from karat.analysis.draft.trace_groups import LOOP, Findings
 from karat.analysis.draft.trace_statistics import Replies
-from karat.model.trace import Trace
+from karat.model.trace import ToolCall, Trace
 from karat.text.tool_effects import known_effects, likely_effects
 
 ROOT = Path(__file__).parents[3]
@@ -222,3 +223,26 @@ def test_no_script_is_made_of_a_user_who_was_not_asked() -> None:
             replies.add(turns)
         scripts.append([reply["say"] for reply in replies.script()])
     assert scripts == [["It is A-17.", "It broke."], []]
+
+
+def test_replies_are_let_go_once_another_conversation_is_among_them() -> None:
+    one, other = (
+        _spoken("Refund.", "Which order?", "A-17.", "Done."),
+        _spoken("Cancel.", "Which order?", "A-17.", "Ok."),
+    )
+    replies, more = Replies(), Replies()
+    for turns in (one, other, one):
+        replies.add(turns)
+    more.add(one)
+    more.merge(replies)
+    more.add(one)
+    assert (replies.script(), more.script()) == ([], [])
+
+
+def test_calls_that_are_the_same_again_and_again_are_a_loop() -> None:
+    same, other = ToolCall("look", {"id": 1}), ToolCall("look", {"id": 2})
+    found = []
+    for calls in ([same] * LOOP, [same] * (LOOP - 1), [same, other] * LOOP):
+        findings = Findings()
+        found.append((findings.is_stuck(Trace(case_id="a", tool_calls=tuple(calls)), ("Hi",)), len(findings.all())))
+    assert found == [(True, 1), (False, 0), (False, 0)]

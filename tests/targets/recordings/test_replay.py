@@ -10,6 +10,7 @@ import pytest
 
 from karat.errors import ConfigError, KaratError, SuiteError
 from karat.model.run import CaseRecord, Footer, Header, Summary
+from karat.model.suite import Turn
 from karat.model.trace import TextLoss, ToolCall, Trace, TraceError
 from karat.model.verdict import CaseStatus, Verdict
 from karat.targets.base import RunContext, TargetError
@@ -129,6 +130,16 @@ async def test_a_whole_trace_without_a_journal(file: Path, line: dict[str, Any])
             id="type-in-a-call",
         ),
         pytest.param({"final_message": "x"}, "it has no `case_id`", id="no-case"),
+        pytest.param({"case_id": "a", "turns": []}, "`turns` is empty", id="no-turns"),
+        pytest.param(
+            {"case_id": "a", "final_message": "x", "turns": [{"final_message": "x"}]},
+            "`final_message` cannot be combined with `turns`",
+            id="an-answer-and-turns",
+        ),
+        pytest.param(
+            {"case_id": "a", "turns": [{"turns": [{"final_message": "x"}]}]}, "turn 1 cannot contain turns", id="deeper"
+        ),
+        pytest.param({"case_id": "a", "unobserved": {}, "turns": [1]}, "Expected `object`", id="a-turn-of-a-trace"),
         pytest.param({"case_id": "a"}, "it has no `final_message`", id="no-answer"),
         pytest.param([1], "one object per line", id="no-object"),
         pytest.param({"case_id": "first", "final_message": "x"}, "case 'first' is recorded twice", id="twice"),
@@ -217,6 +228,34 @@ async def test_cases_and_prompts_that_were_not_recorded(file: Path) -> None:
         with pytest.raises(TargetError, match="changed while it was replayed"):
             await ask(target, "old", case_id="refund-1")
     assert missing.value.kind == changed.value.kind == "not-recorded"
+
+
+@pytest.mark.parametrize(
+    ("recorded", "prompts", "why"),
+    [
+        pytest.param({"turns": [{"final_message": "x"}]}, [], "the trace is of a conversation", id="one-prompt"),
+        pytest.param({"final_message": "x"}, ["p", "q"], "the trace is of one prompt", id="a-conversation"),
+        pytest.param({"turns": [{"final_message": "x"}]}, ["p", "q"], "the recording has 1 turn", id="more-turns"),
+        pytest.param(
+            {"turns": [{"final_message": "x"}] * 3}, ["p", "q"], "goes on after turn 2: record it again", id="fewer"
+        ),
+    ],
+)
+async def test_another_form_than_the_case_has(file: Path, recorded: Any, prompts: list[str], why: str) -> None:
+    file.write_text(lines({"case_id": "one", **recorded}))
+    turns = tuple(Turn(prompt, ()) for prompt in prompts)
+    async with opened("replay", file.name, file.parent) as target:
+        with pytest.raises(TargetError, match=why) as caught:
+            await ask(target, "p", turns=turns)
+    assert caught.value.kind == "not-recorded"
+
+
+async def test_the_case_of_another_line_is_not_taken(file: Path) -> None:
+    file.write_text(lines({"case_id": "one", "final_message": "x"}))
+    async with opened("replay", file.name, file.parent) as target:
+        file.write_text(lines({"case_id": "two", "final_message": "x"}))
+        with pytest.raises(TargetError, match="changed while it was replayed"):
+            await ask(target, "p")
 
 
 async def test_a_large_recording_costs_little_memory(file: Path) -> None:
