@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 import karat
+from karat.analysis.draft.session import read_prompts
 from karat.cli.main import run as command_line
 from karat.errors import UsageError
 from karat.targets.config import TargetConfig
@@ -154,11 +155,11 @@ def test_prompts_are_lines_or_a_column(name: str, text: str, prompts: list[str],
     assert karat.api.read_prompts(tmp_path / name) == prompts  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("text", ["\n", "# none\n\n", "id,prompt\n1\n"])
+@pytest.mark.parametrize("text", ["#\n", "# none\n\n", "id,prompt\n1\n"])
 def test_a_file_without_a_prompt_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_text(text)
     with pytest.raises(UsageError, match="it has no prompt"):
-        karat.api.read_prompts(tmp_path / "p.csv")  # type: ignore[attr-defined]
+        read_prompts(tmp_path / "p.csv")
 
 
 def test_a_function_is_not_asked_before_its_effects_are_allowed() -> None:

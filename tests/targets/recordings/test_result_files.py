@@ -47,11 +47,15 @@ TAKEN: dict[str, tuple[list[RecordedCase], Case, object]] = {
     "another prompt": ([result("x", "Hello")], case("Hi"), None),
     "what else is known": ([result("x", "Hi", n=1), result("y", "Hi", n=2)], case("Hi", n=2), ["y"]),
     "one that says nothing else": ([result("x", "Hi")], case("Hi", n=2), ["x"]),
-    "the second of two alike": ([result("x", "Hi", n=1), result("y", "Hi", n=1)], case("Hi", n=1, **{ALIKE: (1, 2)}), ["y"]),
+    "the second of two alike": (
+        [result("x", "Hi", n=1), result("y", "Hi", n=1)],
+        case("Hi", n=1, **{ALIKE: (1, 2)}),
+        ["y"],
+    ),
     "the turns of a conversation": ([result("x", "Hi"), result("y", "And?")], case("Hi", "And?"), ["x", "y"]),
     "a turn that is missing": ([result("x", "Hi")], case("Hi", "And?"), None),
     "said twice": ([result("x", "Hi"), result("y", "Hi")], case("Hi", "Hi"), ["x", "y"]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("results", "of", "expected"), TAKEN.values(), ids=TAKEN)
