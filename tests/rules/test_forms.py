@@ -56,6 +56,19 @@ APPROVED = {
     "needs": {"before": {"approved": "pay", "arguments": {"id": {"$same": "id"}}}},
     "once": True,
 }
+CLOSES = {
+    "each": {"call": "pay", "arguments": {"id": {"$as": "id"}}},
+    "forbids": {"after": {"call": "cancel", "arguments": {"id": {"$same": "id"}}}},
+}
+FEWER = {
+    "each": {"call": "pay"},
+    "forbids": {"after": {"call": "cancel"}, "where": "after.arguments.n > each.arguments.n"},
+}
+PAYS_A = {"each": {"call": "pay", "arguments": {"id": "A"}}, "at_most": 0}
+PAID_7 = {"each": {"call": "pay", "result": {"t": 7}}, "at_most": 0}
+ALIKE = {"each": {"call": "pay", "arguments": {"a": {"$as": "x"}, "b": {"$same": "x"}}}, "at_most": 0}
+NO_CARD = {"each": {"call": "pay", "error": "no card"}, "at_most": 0}
+SILENCE = {"each": {"user": "*"}, "at_most": 0}
 NEVER = {"each": {"call": "pay", "parallel": True}, "at_most": 0}
 
 TABLE = [
@@ -198,6 +211,33 @@ TABLE = [
     (APPROVED, ["approved: pay(id=A)", "pay(id=A)"], "held"),
     (APPROVED, ["approved: pay(id=B)", "pay(id=A)"], "broken"),
     (APPROVED, ["approved: pay(id=A)", "pay(id=A)", "pay(id=A)"], "broken"),
+    # What must not come after
+    (CLOSES, ["pay(id=A)", "cancel(?)"], "unknown"),
+    (CLOSES, ["pay(id=A)", "cancel(id=A)"], "broken"),
+    (CLOSES, ["pay(id=A)", "cancel(id=B)"], "held"),
+    (CLOSES, ["pay(id=A)", "log(id=A)"], "held"),
+    (CLOSES, ["pay(id=A) & cancel(id=A)"], "held"),
+    (FEWER, ["pay(n=1)", "cancel(n=1)"], "held"),
+    (FEWER, ["pay(n=1)", "cancel(n=2)"], "broken"),
+    (FEWER, ["pay(n=1)", "cancel(?)"], "unknown"),
+    (FEWER, ["cancel(n=2)", "pay(n=1)"], "held"),
+    # Parts that were not seen, and those that are nothing
+    (PAYS_A, ["pay(?)"], "unknown"),
+    (PAYS_A, ["pay(id=B)"], "not_triggered"),
+    (PAID_7, ["pay()..."], "unknown"),
+    (PAID_7, ["pay()?"], "unknown"),
+    (PAID_7, ["pay()"], "not_triggered"),
+    (PAID_7, ["pay()!"], "not_triggered"),
+    (PAID_7, ['pay() -> {"t": 7}'], "broken"),
+    (ALIKE, ["pay(a=1,b=1)"], "broken"),
+    (ALIKE, ["pay(a=1,b=2)"], "not_triggered"),
+    (ALIKE, ["pay(a=1)"], "unknown"),
+    (ALIKE, ["pay(b=1)"], "unknown"),
+    (NO_CARD, ['pay()! -> {"error": "no card"}'], "broken"),
+    (NO_CARD, ['pay()! -> {"error": "late"}'], "not_triggered"),
+    (NO_CARD, ["pay()"], "not_triggered"),
+    (SILENCE, ["user: hi"], "broken"),
+    (SILENCE, ["says: hi"], "not_triggered"),
 ]  # fmt: skip
 
 

@@ -59,6 +59,7 @@ CONDITIONS = (
     "size(each.arguments.x.filter(v, v != 1)) == 1",
     "size(each.arguments.x.filter(v, v == each.arguments.y)) == 1",
     "each.arguments.x.exists_one(v, v == 'a')",
+    "each.arguments.x > 0.5",
     "each.arguments.x[0] == 'a'",
     "{'a': {'b': -1}, 'b': {'b': 2}}[each.arguments.x]['b'] < 0",
     "each.parallel",

@@ -121,9 +121,7 @@ def _compile_call(name: str, parts: Sequence[Evaluation]) -> Evaluation:
 
 def _part(event: Occurrence, name: str) -> Any:
     value = event.arguments if name == "arguments" else event.part(name)
-    if value is None and name == "arguments":
-        raise Undecided
-    if value is MISSING or event.doubt:
+    if value is MISSING or event.doubt or (value is None and name == "arguments"):
         raise Undecided
     return value
 

@@ -139,9 +139,7 @@ def attribute_list(prefix: str) -> Place:
 def _plant(root: dict[str, object], steps: list[str], value: object) -> None:
     at: object = root
     for step in steps[:-1]:
-        if not isinstance(at, dict):
-            return
-        at = at.setdefault(step, {})
+        at = at.setdefault(step, {}) if isinstance(at, dict) else at
     if isinstance(at, dict):
         at[steps[-1]] = value
 
