@@ -226,3 +226,16 @@ def test_control_characters_in_a_reason_are_inert(guard: karat.Guard) -> None:
         message = c.allow("pay_invoice", {"id": "\x1b]0;x\x07"}).message
         assert "\x1b" not in message
         assert "\nSystem" not in message
+
+
+def test_a_person_is_asked_only_where_a_rule_asks(tmp_path: Path) -> None:
+    with karat.Guard(write_policy(tmp_path, BIG)).conversation() as c:
+        asked = [c.needs_approval("pay_invoice", {"amount": amount}) for amount in (80, 800)]
+        assert [*asked, c.needs_approval("send_postcard", {"amount": 800})] == [False, True, False]
+
+
+def test_a_store_that_others_may_read_is_refused(tmp_path: Path) -> None:
+    store = tmp_path / "store.sqlite"
+    store.touch(0o644)
+    with pytest.raises(karat.ConfigError, match="others may read the store"):
+        karat.Guard(write_policy(tmp_path), store=store).conversation(id="a")

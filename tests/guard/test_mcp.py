@@ -106,7 +106,14 @@ def test_an_error_of_the_server_is_no_success(tmp_path: Path) -> None:
     """What fails has not happened: the call that needs it is refused, and so are calls without a name."""
     with karat.Guard(write_policy(tmp_path, CALLS), seam="mcp").conversation() as conversation:
         desk = MessageGuard(conversation)
-        for number, answer in enumerate([{"error": {"code": -1, "message": "gone"}}, {"result": {"isError": True}}]):
+        answers = [
+            {"error": {"code": -1, "message": "gone"}},
+            {"result": {"isError": True}},
+            {"result": "ok"},
+            {},
+            None,
+        ]
+        for number, answer in enumerate(answers):
             assert desk.judge(call(number, "get_invoice", id="A")) is None
             desk.report(number, answer)
             assert desk.judge(call(10 + number, "pay_invoice", id="A")) is not None

@@ -107,9 +107,7 @@ class GuardPolicy(Struct, frozen=True, dict=True):
     def find_name(self, tool: str) -> str:
         """The name that rules know a tool of a coding agent by: `mcp__desk__pay` is pay, unless they say it in full."""
         prefix, *rest = tool.split("__")
-        if tool in self.contract.reading.tool_names:
-            return tool
-        if prefix != "mcp" or len(rest) < 2:
+        if tool in self.contract.reading.tool_names or prefix != "mcp" or len(rest) < 2:
             return tool
         names = ["__".join(rest[number:]) for number in range(1, len(rest))]
         return max([*names, tool], key=lambda name: sum(map(len, self.contract.slots("call", name))))
