@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
 
 import karat
-from karat.analysis.draft.session import read_prompts
+from karat.analysis.draft.session import Probing, read_prompts
 from karat.cli.main import run as command_line
 from karat.errors import UsageError
+from karat.model.trace import ToolCall, Trace
 from karat.targets.config import TargetConfig
 from karat.targets.recordings.replay import RecordedTraces
 from recordings import shipped
@@ -190,3 +193,25 @@ def test_tools_that_change_something_are_stubbed_while_an_agent_is_asked() -> No
 def test_a_suite_says_whether_it_is_a_draft(said: dict[str, bool], draft: bool) -> None:
     case = {"id": "a", "prompt": "Hi", "expected": {"ended": True}}
     assert karat.load_suite({"karat": 1, **said, "cases": [case]}).draft is draft
+
+
+@pytest.mark.parametrize(
+    ("schemas", "calls", "stubbed"),
+    [
+        ({"refund": {}, "look": {}}, ["look"], ["refund"]),
+        ({}, ["look"], ["*"]),
+        ({}, [], []),
+    ],
+)
+async def test_where_the_tools_of_an_agent_are_not_known_all_are_stubbed(
+    schemas: dict[str, Any], calls: list[str], stubbed: list[str]
+) -> None:
+    trace = Trace(case_id="q", tool_schemas=schemas, tool_calls=tuple(map(ToolCall, calls)))
+
+    class Asked(Probing):
+        @asynccontextmanager
+        async def run_prompts(self, repeat: Any, stubs: Any) -> Any:
+            yield SimpleNamespace(records=lambda: [SimpleNamespace(trace=trace)])
+
+    probing = Asked(None, {}, SimpleNamespace(), {})  # type: ignore[arg-type]
+    assert [*await probing.find_stubs({"refund": ("refunded",)})] == stubbed
