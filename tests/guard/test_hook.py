@@ -214,3 +214,8 @@ def test_install_and_check_by_the_command_line(
     assert MODULE not in settings.read_text()
     assert karat("guard", "hook", "only a file").code == BLOCK, "hosts go on after any other code"
     assert "explicit-yes  blocks" in karat("guard", "check", str(policy), "--by", "hook").out
+
+
+def test_an_event_of_no_session_blocks(desk: Desk) -> None:
+    assert desk.tell("PreToolUse", session_id="", tool_name="send_postcard").code == BLOCK
+    assert desk.call("send_postcard").code == OK

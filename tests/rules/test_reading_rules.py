@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from karat.rules.contract import Contract
 from karat.rules.reading import Surroundings, read_groups, read_rule, read_rules
 from karat.system.installing import install_extra
+from karat.text.tool_reading import ToolReading
 
 EACH: dict[str, Any] = {"call": "pay", "arguments": {"id": {"$as": "id"}}}
 NEEDS: dict[str, Any] = {"before": {"call": "get"}}
@@ -151,3 +153,17 @@ def test_without_the_library_a_condition_says_how_to_install_it(monkeypatch: pyt
     monkeypatch.setitem(sys.modules, "cel_expr_python", None)
     with pytest.raises(UsageError, match=re.escape(install_extra("cel"))):
         read_rule({**SOUND, "where": "each.arguments.x > 1"})
+
+
+@pytest.mark.parametrize("tree", [{"id": "a"}, "a", 7, None])
+def test_rules_that_are_no_list_are_refused(tree: object) -> None:
+    rules, problems = read_rules(tree)
+    assert rules == []
+    assert [(problem.slug, problem.path) for problem in problems] == [("wrong-type", ())]
+
+
+def test_rules_that_read_calls_in_different_ways_are_no_contract() -> None:
+    around = [Surroundings(), Surroundings(reading=ToolReading(plain_text="success"))]
+    rules = [rule for each in around for rule in read_rules([SOUND], each)[0]]
+    with pytest.raises(ValueError, match="in different ways"):
+        Contract(rules)
