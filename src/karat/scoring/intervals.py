@@ -91,9 +91,7 @@ def _sum_cases(totals: Mapping[Total, int]) -> int:
 
 
 def share(passed: int, total: int, confidence: float = CONFIDENCE) -> Estimate:
-    """The rate of so many runs of one case, which differ by chance alone."""
-    if not total:
-        return Estimate(math.nan, 0.0, 1.0)
+    """The rate of so many runs of one case, at least one, which differ by chance alone."""
     bounds = wilson_corrected(passed / total, total, t_quantile(confidence, 0))
     return Estimate(passed / total, bounds.low, bounds.high)
 
