@@ -56,6 +56,9 @@ APPROVED = {
     "needs": {"before": {"approved": "pay", "arguments": {"id": {"$same": "id"}}}},
     "once": True,
 }
+EQUAL = {"before": {"call": "get"}, "where": "before.arguments.n == each.arguments.n"}
+MATCHED = {"each": {"call": "pay"}, "needs": EQUAL}
+UNMATCHED = {"each": {"call": "pay"}, "forbids": EQUAL}
 CLOSES = {
     "each": {"call": "pay", "arguments": {"id": {"$as": "id"}}},
     "forbids": {"after": {"call": "cancel", "arguments": {"id": {"$same": "id"}}}},
@@ -211,6 +214,15 @@ TABLE = [
     (APPROVED, ["approved: pay(id=A)", "pay(id=A)"], "held"),
     (APPROVED, ["approved: pay(id=B)", "pay(id=A)"], "broken"),
     (APPROVED, ["approved: pay(id=A)", "pay(id=A)", "pay(id=A)"], "broken"),
+    # What must come before, and must not, with a condition on both
+    (MATCHED, ["get(n=1)", "pay(n=2)"], "broken"),
+    (MATCHED, ["get(n=1)", "pay(n=1)"], "held"),
+    (MATCHED, ["get(?)", "pay(n=1)"], "unknown"),
+    (MATCHED, ["get(n=1)", "get(n=2)", "pay(n=1)"], "held"),
+    (UNMATCHED, ["get(n=1)", "pay(n=2)"], "held"),
+    (UNMATCHED, ["get(n=1)", "pay(n=1)"], "broken"),
+    (UNMATCHED, ["get(?)", "pay(n=1)"], "unknown"),
+    (UNMATCHED, ["get(n=1)", "get(n=2)", "pay(n=1)"], "broken"),
     # What must not come after
     (CLOSES, ["pay(id=A)", "cancel(?)"], "unknown"),
     (CLOSES, ["pay(id=A)", "cancel(id=A)"], "broken"),
