@@ -22,6 +22,9 @@ ROWS = {
     for side in ("right", "wrong")
 }
 """Each case of the seeds' table with its right and its wrong answer."""
+CLAIMS = {"tests": {"words": ["tests pass"], "run": "^pytest"}}
+WITHOUT_CLAIMS = ("run of an eval set", "run of a golden set", "check")
+"""Doors that no words of claims can be declared at: only a Karat 1 suite has them."""
 _CONFIG = '[prices]\ninput = 1.0\noutput = 4.0\n[effects]\nbook = ["booked"]\n'
 
 
@@ -32,7 +35,7 @@ def _trace(side: str, row: seeds.Row) -> dict[str, Any]:
 def _suite(form: str) -> Any:
     cases = [{"id": name, "prompt": "p", "expected": row.expected} for name, (_, _, row) in ROWS.items()]
     if form == "karat-1":
-        return {"karat": 1, "cases": cases}
+        return {"karat": 1, "claims": CLAIMS, "cases": cases}
     if form == "eval-set":
         return {"version": "0.3", "cases": cases}
     return [
@@ -110,6 +113,7 @@ SLOW: Doors = {
 EXCEPTIONS = {
     **NOT_RECORDED,
     "Ray": "it needs a cluster: tests/engine runs its executor through the table of all executors",
+    "claims": f"its words are declared in a Karat 1 suite, which is not at these doors: {', '.join(WITHOUT_CLAIMS)}",
     "pytest": "its door is `run` itself, case by case: tests/pytest_plugin",
 }
 
@@ -126,7 +130,10 @@ def find_disagreements(doors: Doors, rescored: Callable[[], Mapping[str, Statuse
     expected = {name: "PASS" if side == "right" else "FAIL" for name, (_, side, _) in ROWS.items()}
     for door, found in found_by.items():
         for name, status in expected.items():
-            coverage.try_one(found.get(name) == status, f"{door}: {name} is {found.get(name)}")
+            undeclared = name.startswith("claims") and door in WITHOUT_CLAIMS
+            coverage.try_one(
+                found.get(name) == ("PARTIAL" if undeclared else status), f"{door}: {name} is {found.get(name)}"
+            )
     return coverage
 
 

@@ -109,7 +109,8 @@ class Watched:
         return [judgements[revision] for revision in sorted(judgements)]
 
     def journals(self) -> list[Path]:
-        return sorted((self.folder / "watch").glob("watch-*.jsonl"))
+        """Those that are there, the oldest first."""
+        return sorted((self.folder / "watch").glob("watch-*.jsonl"), key=lambda file: file.stat().st_mtime_ns)
 
     def post(self, body: bytes, path: str = "/v1/traces", **headers: str) -> int:
         return post(self.url, body, path, **headers)

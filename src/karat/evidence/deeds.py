@@ -6,7 +6,7 @@ it runs and whose exit code it has. What neither shows is not known, and never t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -92,16 +92,22 @@ class Deeds:
             if why := self._trace.cut("processes") or (NO_COMMAND_NOTED if not self._evidence.processes else ""):
                 return why
             unlogged = self._trace.why_incomplete("tools")
-            return NO_REFUSALS.format(unlogged) if attempts and unlogged else ""
+            if attempts and unlogged:
+                return NO_REFUSALS.format(unlogged)
+            return self._why_line_unseen(lambda call: not call.called) if attempts else ""
         if unlogged := self._trace.why_incomplete("tools"):
             hint = self._trace.why_unobserved("processes") or NO_WORKSPACE
             return f"{unlogged}; {hint}"
         if possible := next((call for call in self._trace.possible_calls if _may_be_command(call)), None):
             return possible.why
+        return self._why_line_unseen(lambda call: attempts or call.called)
+
+    def _why_line_unseen(self, is_meant: Callable[[ToolCall], bool]) -> str:
+        """Why a line that one of these calls asked a shell for is not known."""
         for _, call, line in self._lines:
-            if line is None and call.called:
+            if line is None and is_meant(call):
                 return f"the command line of a call to {call.name} was not seen. {ASK_FOR_PROCESSES}"
-            if line is not None and line.why_unread and call.called:
+            if line is not None and line.why_unread and is_meant(call):
                 return f"{line.why_unread}. {ASK_FOR_PROCESSES}"
         return ""
 

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import ClassVar
 
-from karat.checks.base import Check
+from karat.checks.base import CALLS, Check
 from karat.evidence.deeds import NO_WORKSPACE, Deed, Deeds
 from karat.model.trace import Channel, Trace
 from karat.model.verdict import EvidenceLocation, Group
 from karat.model.workspace import WorkspaceEvidence
 
-DEEDS: frozenset[Channel] = frozenset({"tools", "tool_results", "files", "processes"})
+DEEDS: frozenset[Channel] = CALLS | {"files", "processes"}
 FILES: frozenset[Channel] = frozenset({"files"})
 MOST_SHOWN = 5
 

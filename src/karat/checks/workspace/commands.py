@@ -9,6 +9,7 @@ from msgspec import Meta, Struct
 
 from karat.checks.base import own_field, read_each, regex_problems
 from karat.checks.tools.calls import CallTimes, Often
+from karat.checks.tools.names import not_understood
 from karat.checks.tools.patterns import Times
 from karat.checks.workspace.base import DEEDS, WorkspaceCheck, deeds_of, list_deeds, place_of
 from karat.checks.workspace.samples import UNSEEN_WORK, log_trace, workspace_trace
@@ -113,16 +114,16 @@ class CommandRuns(WorkspaceCheck, Struct, frozen=True):
     def judge(self, trace: Trace) -> CheckResult:
         deeds = deeds_of(trace)
         if self.never:
-            return self._judge_never(deeds)
+            return self._judge_never(trace, deeds)
         found = [deed for deed in deeds.find(self.run) if not deed.refused]
         return self._judge_times(deeds, found) if self.times is not None else self._judge_last(deeds, found)
 
-    def _judge_never(self, deeds: Deeds) -> CheckResult:
+    def _judge_never(self, trace: Trace, deeds: Deeds) -> CheckResult:
         tried = deeds.find_attempts(self.run)
         for deed in tried:
             if deed.refused or not deed.why_maybe:
                 return self.failed(list_deeds(tried), place_of(deed))
-        why = tried[0].why_maybe if tried else deeds.why_unseen(attempts=True)
+        why = tried[0].why_maybe if tried else deeds.why_unseen(attempts=True) or not_understood(trace)
         return self.passed_unless(why, list_deeds(tried))
 
     def _judge_last(self, deeds: Deeds, found: list[Deed]) -> CheckResult:

@@ -7,8 +7,9 @@ from typing import Annotated, ClassVar, TypedDict
 
 from msgspec import Meta, Struct
 
-from karat.checks.base import CheckRequest, Phrases, own_field
+from karat.checks.base import CALLS, CheckRequest, Phrases, own_field
 from karat.checks.sample_traces import performs
+from karat.checks.tools.names import why_unseen
 from karat.checks.workspace.base import WorkspaceCheck, deeds_of, list_shown
 from karat.checks.workspace.samples import UNSEEN_WORK, log_trace
 from karat.model.check import CheckProblem, Example, Expected
@@ -30,7 +31,7 @@ class Skills(WorkspaceCheck, Struct, frozen=True):
     """The skill was used, or was not."""
 
     name: ClassVar = "skills"
-    channels: ClassVar = frozenset({"tools", "tool_results", "processes"})
+    channels: ClassVar = CALLS | {"processes"}
     failure: ClassVar = ("", "expected: ")
     field: ClassVar = own_field(
         Annotated[ExpectedSkills, Meta(min_length=1)], "Skills that were `used` and `not_used`, by their names."
@@ -73,5 +74,7 @@ class Skills(WorkspaceCheck, Struct, frozen=True):
         at = None if index is None else EvidenceLocation("tool_calls", index=index)
         if hits:
             return self.failed(shown, at) if self.never else self.passed(shown, at)
-        why = trace.why_incomplete("tools")
+        why = why_unseen(trace) or next(
+            filter(None, (call.unobserved.get("arguments") for call in trace.tool_calls)), ""
+        )
         return self.passed_unless(why, shown) if self.never else self.failed_unless(why, shown)
