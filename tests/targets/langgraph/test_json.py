@@ -144,5 +144,6 @@ async def test_a_package_that_is_not_installed_is_named_where_the_graph_cannot_b
     (module,) = tmp_path.glob("desk_*.py")
     assert str(caught.value) == (
         f"'./{module.name}:graph' cannot be imported: ModuleNotFoundError: No module named 'no_such_package' at "
-        f"{module}:4. langgraph.json needs no-such-package>=2, which is not installed here. [config]"
+        f"{module}:4. Install it where Karat is ({sys.prefix}), or name its folder in `python_path`. "
+        "langgraph.json needs no-such-package>=2, which is not installed here. [config]"
     )
