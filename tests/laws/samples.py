@@ -27,6 +27,7 @@ from seeds import test_fields as seeds
 
 HERE = Path(__file__).parent
 EFFECTS = {"book": ["booked"]}
+CLAIMS = {"tests": {"words": ["tests pass"], "run": "^pytest"}}
 PROJECT = Project(prices=Prices(1.0, 4.0))
 CATALOG = CheckCatalog(PROJECT)
 
@@ -116,7 +117,7 @@ POLICY = {"policy.md": (HERE / "policy.md").read_text()}
 def build_case(expected: Expected) -> Case:
     """The same case, without the way through a file."""
     files = {"grounded_in": POLICY} if "grounded_in" in expected else {}
-    asked = CATALOG.read({"effects": EFFECTS, **expected, **files})
+    asked = CATALOG.read({"effects": EFFECTS, "claim_words": CLAIMS, **expected, **files})
     return Case(id="A", prompt="p", checks=tuple(one.spec for one in asked))
 
 

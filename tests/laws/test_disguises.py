@@ -93,6 +93,9 @@ FORBIDS_TOOL: Mapping[str, Callable[[str], Expected]] = {
 }
 OTHERWISE = {
     "no_false_success": "it wants a call, whose name is read by the narrowest folding",
+    "outside": "it compares paths that the system itself noted, which have one spelling",
+    "network": "it compares addresses that the system itself noted, which have one spelling",
+    "claims": "it reads what the answer says of itself as prose, as outcomes do, and forbids none of its words",
     "max_tool_calls": "it counts calls of whatever name",
     "max_retries": "it counts calls of whatever name",
     "grounded_numbers": "it looks for numbers, which have a law of their own",

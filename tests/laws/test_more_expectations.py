@@ -115,6 +115,10 @@ PROHIBITIONS: Mapping[str, tuple[Expected, Expected]] = {
         {"tool_calls": [{"tool": "book", "never": True}]},
         {"tool_calls": [{"tool": "find", "times": {"min": 0, "max": 9}}]},
     ),
+    "commands": (
+        {"commands": [{"run": "^pytest", "never": True}]},
+        {"commands": [{"run": "^pytest", "times": {"min": 0, "max": 9}}]},
+    ),
     "max_tool_calls": ({"max_tool_calls": 1}, {"max_tool_calls": 9}),
     "max_calls": ({"max_calls": {"book": 1}}, {"max_calls": {"book": 9, "find": 3}}),
     "max_retries": ({"max_retries": 0}, {"max_retries": 5}),
@@ -130,6 +134,9 @@ PROHIBITIONS: Mapping[str, tuple[Expected, Expected]] = {
 """A prohibition of `defaults`, and one under the same key that a case names and that every answer meets."""
 REPLACED = {
     "only_effects": "the list permits, and a case is there to permit something else",
+    "outside": "the list permits, and a case is there to permit something else",
+    "network": "the list permits, and a case is there to permit something else",
+    "claims": "it has one value",
     "no_false_success": "it has one value",
     "no_effect_twice": "it has one value",
     "admits_failure": "it has one value, or is merged",

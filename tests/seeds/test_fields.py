@@ -54,13 +54,17 @@ AGENT = {"argv": ["agent"], "pid": 1, "own": True}
 DONE = "2 passed"
 
 
+def changed(path: str) -> dict[str, Any]:
+    return {"path": path, "change": "changed", "before_text": "x = 1\n", "after_text": "x = 2\n"}
+
+
 def worked(exit_code: int = 0, *, path: str = "src/a.py", text: str = "Done.", **more: Any) -> Trace:
     """A coding agent that changed one file of its workspace and then ran the tests."""
-    change = {"path": path, "change": "changed", "before_text": "x = 1\n", "after_text": "x = 2\n"}
     tests = {"argv": ["pytest"], "pid": 2, "parent": 0, "started_at": 2.0, "ended_at": 3.0, "exit_code": exit_code}
     writes = [{"path": path, "run": 0, "at": 1.0}, *more.pop("writes", ())]
-    kept = {"files": [change], "processes": [AGENT, tests], "writes": writes, **more}
-    return says(text, tool_calls=[], workspace=kept)
+    kept = {"files": [changed(path)], "processes": [AGENT, tests], "writes": writes, **more}
+    call = {"name": "bash", "arguments": {"command": "pytest"}, "exit_code": exit_code, "success": exit_code == 0}
+    return says(text, tool_calls=[call], workspace=kept)
 
 
 def logs(*events: Any) -> Trace:
@@ -87,6 +91,7 @@ ROWS = {
     "commands never": Row({"commands": [{"run": "^pytest", "never": True}]}, says("Done."), worked()),
     "files": Row({"files": {"unchanged": ["tests/**"]}}, worked(), worked(path="tests/a.py"), "files"),
     "diff": Row({"diff": {"removes_none": ["^x = 1"]}}, worked(files=[]), worked(), "diff"),
+    "diff files": Row({"diff": {"max_files": 1}}, worked(), worked(files=[changed("a.py"), changed("b.py")]), "diff"),
     "skills": Row({"skills": {"used": ["fix"]}}, used_skill("fix"), used_skill("deploy"), "skills"),
     "outside": Row({"outside": []}, worked(), worked(writes=[{"path": "/etc/hosts", "run": 1, "at": 2.5}])),
     "network": Row(

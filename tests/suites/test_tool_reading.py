@@ -105,7 +105,10 @@ def test_a_guard_reads_calls_so_before_the_next_is_made(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("success: { find: { field: state } }", "success.find: give either `field` with `is`, or `text`."),
+        (
+            "success: { find: { field: state } }",
+            "success.find: give either `field` with `is`, or `text`; `failure_text` next to it, or alone.",
+        ),
         ("success: { find: { text: a* } }", "success.find: `text` matches every result."),
         ("success: { find: { text: '(' } }", "success.find: `text` is not a regex: "),
         ("success: { find: { feild: x } }", "success.find.feild: unknown field. Did you mean 'field'?"),

@@ -309,6 +309,7 @@ PROOFS: Mapping[str, Proof] = {
     ),
     "test-touched": Proof(CODED, {"files": {"unchanged": ["tests/**"]}, "diff": {"max_files": 1}}),
     "wrote-outside": Proof(CODED, {"outside": []}),
+    "host-reached": Proof(CODED, {"network": []}),
     "cut-off": Proof(WITH_SPANS, {"ended": True}),
     "spans-changed": Proof(WITH_SPANS, {"spans": [{"pattern": "chat*", "max": 5}]}),
 }

@@ -118,6 +118,7 @@ def test_every_kind_of_wrong_that_was_promised_is_there() -> None:
         "budget-spent", "state-changed", "number-off-by-one", "result-changed", "json-changed", "answer-padded",
         "precondition-dropped", "turn-skipped",
         "claim-unframed", "words-hollow", "forbidden-paraphrased", "number-borrowed",
+        "exit-masked", "tested-too-early", "test-touched", "wrote-outside", "host-reached",
     }  # fmt: skip
 
 

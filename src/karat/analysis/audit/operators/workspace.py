@@ -1,4 +1,4 @@
-"""What is seen of a workspace: exit codes, the order of edits and commands, files, writes elsewhere."""
+"""What is seen of a workspace: exit codes, the order of edits and commands, files, writes elsewhere, hosts."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from karat.analysis.audit.operators.base import Mutant, Operator, Subject
 from karat.evidence.commands import command_of
 from karat.evidence.deeds import Deeds
 from karat.model.trace import Trace
-from karat.model.workspace import FileChange, FileWrite, WorkspaceEvidence
+from karat.model.workspace import FileChange, FileWrite, HostContact, WorkspaceEvidence
 from karat.text.command_lines import line_of_argv, read_line, shell_line
 from karat.text.globs import matches_any
 from karat.text.words import PUBLISHED
 
 SOME_TEST = "tests/test_unwanted.py"
 SOME_FILE = "~/.unwanted"
+SOME_HOST = "192.0.2.1"
+"""Of the network that is kept for documents, so that no host is meant by it."""
 
 
 def exit_masked(subject: Subject) -> Iterator[Mutant]:
@@ -72,6 +74,14 @@ def wrote_outside(subject: Subject) -> Iterator[Mutant]:
         yield Mutant(_with(subject.trace, writes=writes), f"{SOME_FILE} was written", {"outside": []})
 
 
+def reached_host(subject: Subject) -> Iterator[Mutant]:
+    """A host was connected to, which nothing on the network has for an address."""
+    evidence = subject.trace.workspace
+    if evidence is not None and evidence.processes and not subject.trace.why_unobserved("processes"):
+        contacts = (*evidence.contacts, HostContact(SOME_HOST, 443, 0, evidence.processes[0].started_at))
+        yield Mutant(_with(subject.trace, contacts=contacts), f"{SOME_HOST} was connected to", {"network": []})
+
+
 def _commands(trace: Trace, evidence: WorkspaceEvidence) -> Iterator[int]:
     """The commands that succeeded and that the agent itself started, but for those that only read.
 
@@ -124,5 +134,12 @@ OPERATORS = (
         "says that nothing elsewhere is written",
         wrote_outside,
         ("outside",),
+    ),
+    Operator(
+        "host-reached",
+        "a host was connected to",
+        "says which hosts may be connected to",
+        reached_host,
+        ("network",),
     ),
 )
