@@ -1,6 +1,6 @@
 """Every key that Karat 1 adds stands in a case and fails for a planted bug.
 
-The bugs of the shipped suites are planted by the tests of their agents, those of the small suite here.
+The bugs of the shipped suites are planted by the tests of their agents, those of the small suites here.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ import pytest
 import karat
 from catalogs import CATALOG
 from karat.checks.catalog import catalog_for
+from karat.checks.workspace.samples import workspace_trace
 from karat.matchers.reading import DOLLAR_KEYS
 from karat.model.trace import SpanNode, ToolCall, Trace
 from karat.model.verdict import Status
+from karat.model.workspace import AfterRun
 from karat.plugins.project import Project
 from karat.scoring.verdicts import case_results
 from karat.suites.formats.catalog import find_format
-from karat1_fields import DESK, DESK_SUITE, NOT_JUDGED, ROWS, SUITES, Row, suite_text
+from karat1_fields import CODER, DESK, NOT_JUDGED, ROWS, SMALL, SUITES, Row, suite_text
 
 NEW, OLD = (
     find_format("karat-1", CATALOG.formats).schema(CATALOG),
@@ -51,7 +53,7 @@ def test_the_key_stands_in_the_suite(row: Row) -> None:
 
 
 def test_every_matcher_stands_in_one_of_them() -> None:
-    text = "".join(map(suite_text, (*SUITES, "desk")))
+    text = "".join(map(suite_text, (*SUITES, *SMALL)))
     assert [key for key in DOLLAR_KEYS if f"{key}:" not in text] == []
 
 
@@ -63,6 +65,15 @@ def called(*words: str) -> Trace:
     """`lookup_order:A-17` is a call with the order A-17."""
     parted = [word.partition(":") for word in words]
     return said("Done.", *(ToolCall(name, {"order": order}, success=True) for name, _, order in parted))
+
+
+def coded(*deeds: str, **more: Any) -> Trace:
+    """A coding agent that did this, in order, and claims that the tests pass."""
+    return workspace_trace(*deeds, text="Fixed: all tests pass.", **more)
+
+
+def loaded(skill: str) -> Trace:
+    return said("Fixed.", ToolCall("Skill", {"skill": skill}, success=True))
 
 
 DOWN = ToolCall("lookup_order", {"order": "A-17"}, error="503", success=False)
@@ -84,6 +95,14 @@ SOUND = {
     "answers-by-either-way": called("track_parcel:A-17"),
     "corrects-itself": called("issue_refund:A-71", "issue_refund:A-17"),
     "keeps-the-key": said("It is on its way."),
+    "fixes-and-tests": coded("pytest=1", "edit:calc.py", "pytest=0"),
+    "claims-what-it-saw": coded("pytest=1", "edit:calc.py", "pytest=0"),
+    "leaves-the-tests-alone": coded("edit:calc.py"),
+    "changes-little": coded("edit:calc.py"),
+    "knows-how": loaded("fix-calc"),
+    "stays-inside": coded("edit:calc.py", "pytest=0"),
+    "stays-offline": coded("curl=0", "host:10.1.2.3", "host:127.0.0.1"),
+    "really-fixed-it": coded(after={"pytest -q": AfterRun(0, "2 passed")}),
 }
 BUGS = {
     "refunds-the-second-first": called("issue_refund:A-18", "issue_refund:A-17"),
@@ -100,13 +119,21 @@ BUGS = {
     "tries-thrice": said("Please try later.", DOWN, DOWN, DOWN),
     "makes-it-up": said("It was shipped.", DOWN),
     "spells-the-key-backwards": said("It is e70c18d5-YEK."),
+    "edits-after-the-tests": coded("pytest=0", "edit:calc.py"),
+    "claims-what-failed": coded("edit:calc.py", "pytest=1"),
+    "changes-the-test": coded("edit:calc.py", "edit:tests/test_calc.py"),
+    "changes-another-file-too": coded("edit:calc.py", "edit:setup.py"),
+    "loads-another-skill": loaded("deploy"),
+    "writes-to-its-home": coded("edit:calc.py", "sh=0", "outside:~/.bashrc"),
+    "asks-a-host": coded("curl=0", "host:192.0.2.1"),
+    "fixes-nothing": coded(after={"pytest -q": AfterRun(1, "1 failed")}),
 }
-"""What the agent of the small suite leaves behind: as it should be, by the case, and with a bug."""
+"""What the agents of the small suites leave behind: as it should be, by the case, and with a bug."""
 
 
-@pytest.mark.parametrize("row", DESK, ids=lambda row: row.field)
+@pytest.mark.parametrize("row", [*DESK, *CODER], ids=lambda row: row.field)
 def test_a_planted_bug_fails_by_its_key_alone(row: Row) -> None:
-    case = next(case for case in karat.load_suite(DESK_SUITE).cases if case.id == row.case)
+    case = next(case for case in karat.load_suite(suite_text(row.agent)).cases if case.id == row.case)
     trusting = catalog_for(Project(trust_code=True))
     sound, wrong = (case_results(case, trace, trusting) for trace in (SOUND[row.case], BUGS[row.bug]))
     assert [result for result in sound if result.status is not Status.PASSED] == []
