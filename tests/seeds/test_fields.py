@@ -58,13 +58,15 @@ def changed(path: str) -> dict[str, Any]:
     return {"path": path, "change": "changed", "before_text": "x = 1\n", "after_text": "x = 2\n"}
 
 
-def worked(exit_code: int = 0, *, path: str = "src/a.py", text: str = "Done.", **more: Any) -> Trace:
-    """A coding agent that changed one file of its workspace and then ran the tests."""
+def worked(
+    exit_code: int = 0, *, path: str = "src/a.py", text: str = "Done.", logged: bool = True, **more: Any
+) -> Trace:
+    """A coding agent that changed one file of its workspace and then ran the tests; `logged`: its log says so too."""
     tests = {"argv": ["pytest"], "pid": 2, "parent": 0, "started_at": 2.0, "ended_at": 3.0, "exit_code": exit_code}
     writes = [{"path": path, "run": 0, "at": 1.0}, *more.pop("writes", ())]
     kept = {"files": [changed(path)], "processes": [AGENT, tests], "writes": writes, **more}
     call = {"name": "bash", "arguments": {"command": "pytest"}, "exit_code": exit_code, "success": exit_code == 0}
-    return says(text, tool_calls=[call], workspace=kept)
+    return says(text, tool_calls=[call] if logged else [], workspace=kept)
 
 
 def logs(*events: Any) -> Trace:
@@ -88,7 +90,7 @@ OUTCOMES = {
 ROWS = {
     **{f"outcome={name}": Row({"outcome": name}, *traces, "outcome") for name, traces in OUTCOMES.items()},
     "commands": Row({"commands": [{"run": "^pytest", "exit": 0, "after_last_edit": True}]}, worked(), worked(1)),
-    "commands never": Row({"commands": [{"run": "^pytest", "never": True}]}, says("Done."), worked()),
+    "commands never": Row({"commands": [{"run": "^pytest", "never": True}]}, says("Done."), worked(logged=False)),
     "files": Row({"files": {"unchanged": ["tests/**"]}}, worked(), worked(path="tests/a.py"), "files"),
     "diff": Row({"diff": {"removes_none": ["^x = 1"]}}, worked(files=[]), worked(), "diff"),
     "diff files": Row({"diff": {"max_files": 1}}, worked(), worked(files=[changed("a.py"), changed("b.py")]), "diff"),
