@@ -95,7 +95,7 @@ OTHERWISE = {
     "no_false_success": "it wants a call, whose name is read by the narrowest folding",
     "outside": "it compares paths that the system itself noted, which have one spelling",
     "network": "it compares addresses that the system itself noted, which have one spelling",
-    "claims": "it reads what the answer says of itself as prose, as outcomes do, and forbids none of its words",
+    "claims": "it reads the answer as prose: a claim in wide, bold, struck or look-alike letters is not seen as one",
     "max_tool_calls": "it counts calls of whatever name",
     "max_retries": "it counts calls of whatever name",
     "grounded_numbers": "it looks for numbers, which have a law of their own",
