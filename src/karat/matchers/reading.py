@@ -81,10 +81,15 @@ def find_problems(expected: object, path: Path = ()) -> Iterator[CheckProblem]:
             yield from (_operator_problems if key in operators else find_problems)(below, (*path, key))
 
 
+MATCHED = frozenset({"arguments", "result", "state", "contents", "output"})
+"""The keys of `expected` below which a value may be a matcher."""
+
+
 def find_near_misses(expected: object, path: Path = ()) -> Iterator[CheckProblem]:
     """Where plain keys are most likely meant as matchers: `{lte: 5}`. One written under `$eq` is meant as it is."""
     if isinstance(expected, dict):
-        if expected and all(SIGN + str(key) in LIKELY for key in expected):
+        is_value = not MATCHED.isdisjoint(path)
+        if is_value and expected and all(SIGN + str(key) in LIKELY for key in expected):
             key = next(iter(expected))
             message = f"a plain key, so the value must be an object with {quoted(key)}. Did you mean '{SIGN}{key}'?"
             yield CheckProblem("near-matcher", f"{message} If not, write it under '$eq'.", (*path, key), key=True)
