@@ -83,7 +83,7 @@ class CaseWorkspace:
         limits = (self._settings.max_mb, self._settings.max_files, self._settings.max_processes)
         supervisor = [sys.executable, "-I", "-S", SUPERVISOR, str(self.notes), str(self.root), *map(str, limits)]
         strace = self._strace() if watched and self._wants_processes else []
-        return [*supervisor, *strace, *self._sandbox(), *argv]
+        return [*supervisor, *self._sandbox(argv), *strace, *argv]
 
     def why_stopped(self) -> str:
         """Which limit the agent went over; empty if none."""
@@ -126,12 +126,15 @@ class CaseWorkspace:
         output = ["-e", f"trace={calls}", "-e", "signal=none", "-o", str(self.process_log)]
         return ["strace", "-DDD", "-f", "-y", "-q", "-ttt", "--seccomp-bpf", "-s", str(ARGUMENTS), *output, "--"]
 
-    def _sandbox(self) -> list[str]:
+    def _sandbox(self, argv: Sequence[str]) -> list[str]:
+        """What lets writes reach the agent's own folders alone; its own program is seen in a /tmp of its own too."""
         if not self._settings.sandbox:
             return []
-        own = (str(self.root), str(self.root))
         binds = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--bind", str(self.tmp), "/tmp"]
-        return ["bwrap", "--die-with-parent", *binds, "--bind", *own, "--chdir", str(self.folder), "--"]
+        for folder in dict.fromkeys(str(Path(word).parent) for word in argv if word.startswith("/tmp/")):
+            binds += ["--ro-bind-try", folder, folder]
+        own = ["--bind", str(self.root), str(self.root)]
+        return ["bwrap", "--die-with-parent", *binds, *own, "--chdir", str(self.folder), "--"]
 
 
 def remove_left_over() -> int:

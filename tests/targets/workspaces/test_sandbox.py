@@ -1,0 +1,47 @@
+"""With a sandbox, writes outside of the workspace are prevented; those of bubblewrap itself are not seen."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import karat
+
+AGENT = """\
+#!/usr/bin/env python3
+import json, subprocess, sys
+
+calls = []
+for line in json.load(sys.stdin)["prompt"].splitlines():
+    ran = subprocess.run(["sh", "-c", line], capture_output=True, text=True)
+    result = {"exit_code": ran.returncode, "output": ran.stdout + ran.stderr}
+    calls.append({"name": "shell", "arguments": {"command": line}, "result": result})
+print(json.dumps({"final_message": "Done.", "tool_calls": calls}))
+"""
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed: apt-get install bubblewrap")
+def test_a_sandbox_prevents_what_is_only_reported_without_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "repo").mkdir()
+    (tmp_path / "repo" / "a.py").write_text("x = 1\n")
+    (tmp_path / "agent.py").write_text(AGENT)
+    (tmp_path / "agent.py").chmod(0o755)
+    (tmp_path / "karat.toml").write_text(
+        '[targets.free]\nuse = "command:./agent.py"\nworkspace = "repo"\n'
+        '[targets.boxed]\nuse = "command:./agent.py"\nworkspace = { folder = "repo", sandbox = "bubblewrap" }\n'
+    )
+    outside = tmp_path / "outside"
+    prompt = f"echo hacked > {outside}\necho y = 2 > a.py"
+    expected = {"outside": [], "files": {"changed": ["a.py"]}}
+    suite = {"karat": 1, "cases": [{"id": "a", "prompt": prompt, "expected": expected}]}
+    (tmp_path / "s.json").write_text(json.dumps(suite))
+    (boxed,) = karat.run("s.json", "boxed")
+    assert (str(boxed.status), outside.exists()) == ("PASS", False), boxed.verdict.reason
+    (free,) = karat.run("s.json", "free")
+    assert (str(free.status), outside.exists()) == ("FAIL", True)
+    assert (tmp_path / "repo" / "a.py").read_text() == "x = 1\n"
