@@ -243,7 +243,9 @@ def is_spec(kind: str, colon: str, spec: str) -> bool:
     return bool(colon and kind and (spec or kind in AGENT_KINDS))
 
 
-def _suggest_option(name: str, known_names: tuple[str, ...]) -> str:
+def _suggest_option(name: str, config: TargetConfig, known_names: tuple[str, ...]) -> str:
+    if name not in config.options:
+        return ""  # it is within an option
     known = f"It takes {join_words(known_names, 'and')}." if known_names else "It takes no options."
     return (
         f"{known} For an environment variable of the agent, write `env` in karat.toml, or --matrix {name.upper()}=A,B."
@@ -261,7 +263,9 @@ def read_options(config: TargetConfig, form: type[Options]) -> Options:
         raise ConfigError(
             f"{problem} a target of kind {config.kind!r}.",
             where=place_of(config, option[1] if option else unknown[1] if unknown else ""),
-            fix=did_you_mean(unknown[1], known_names) or _suggest_option(unknown[1], known_names) if unknown else "",
+            fix=did_you_mean(unknown[1], known_names) or _suggest_option(unknown[1], config, known_names)
+            if unknown
+            else "",
             slug="unknown-option",
         ) from error
 
