@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -539,18 +540,17 @@ async def test_a_langgraph_json_that_does_not_help(spec: str, says: str) -> None
 
 
 def table() -> str:
-    rows = ["| graph or agent | what is said | calls recorded | final message |", "|---|---|---|---|"]
+    """Kinds of which the same is recorded share a row; arguments, results and answers are left out."""
+    kinds: dict[str, list[str]] = {}
     for kind in KINDS:
-        said = " · ".join(f"`{prompt}`" for prompt in kind.prompts)
-        calls = "<br>".join(f"`{call}`" for call in kind.calls) or ("" if kind.error else "none")
-        rows.append(f"| {kind.name} | {said} | {calls} | {_cell(kind)} |")
-    return "\n".join(rows) + "\n"
+        calls = "<br>".join(f"`{_without_data(call)}`" for call in kind.calls) or "no calls"
+        kinds.setdefault(f"**ERROR**: {kind.error}" if kind.error else calls, []).append(kind.name)
+    rows = [f"| {'; '.join(names)} | {recorded} |" for recorded, names in kinds.items()]
+    return "\n".join(["| graph or agent | recorded |", "|---|---|", *rows]) + "\n"
 
 
-def _cell(kind: Kind) -> str:
-    if kind.error:
-        return f"**ERROR**: {kind.error}"
-    return kind.says.replace("\n", "<br>") or "(empty)"
+def _without_data(call: str) -> str:
+    return re.sub(r"\(.*\)", "", call.partition(" → ")[0])
 
 
 def test_the_table_in_the_docs() -> None:
