@@ -127,12 +127,7 @@ def expect(part: Counterpart, seen: Seen) -> dict[str, str]:
         assert (call.name, call.arguments, call.result) == ("weather", {"city": "Paris"}, "sunny in Paris")
         calls = "name, arguments, result, error"
     return {
-        "right answer": statuses["right"],
-        "wrong answer": statuses["wrong"],
-        "no answer": statuses["nothing"],
-        "broken service": statuses["broken"],
         "tool calls": calls,
-        "two turns": statuses["turns"],
         "first token": "measured" if part.options.get("stream", True) else "with the answer",
     }
 
