@@ -23,7 +23,8 @@ from karat.analysis.coverage.model import (
     ValueClass,
 )
 from karat.analysis.coverage.report import coverage_html, coverage_json, coverage_markdown, coverage_sections
-from karat.analysis.coverage.terminal import ROWS, coverage_lines
+from karat.analysis.coverage.terminal import coverage_lines
+from karat.reports.sections import TERMINAL_ROWS
 from reports.runs import HOSTILE
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -115,7 +116,7 @@ def test_json_is_read_back() -> None:
 
 
 def test_a_long_table_is_cut_and_says_so() -> None:
-    tools = tuple(ToolCoverage(name=f"tool{n:03}", called=1) for n in range(ROWS + 5))
+    tools = tuple(ToolCoverage(name=f"tool{n:03}", called=1) for n in range(TERMINAL_ROWS + 5))
     lines = [*coverage_lines(Coverage(suite="s", cases=1, runs=("r",), tools=tools))]
     assert "  5 more: see --format json" in lines
     assert not any("tool034" in line for line in lines)

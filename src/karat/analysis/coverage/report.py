@@ -3,44 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
 from karat.analysis.coverage.model import Coverage, CoveredShare, Gap, JudgedCoverage, ToolCoverage, UnlikeKind
 from karat.checks.effects.outcome import Outcome
 from karat.reports.escaping import encode, markdown_cell
-from karat.reports.html.pages import assets, report_policy, template
+from karat.reports.sections import ReportSection, html_sections, markdown_sections
 from karat.text.wording import pluralize
 
-MARKDOWN_ROWS: Final = 500
-HTML_ROWS: Final = 1000
-CELL: Final = 400
 NEVER: Final = "-"
 UNSEEN: Final = "?"
 
 
-class CoverageSection(NamedTuple):
-    """One table: its columns, and its rows as texts. `is_gap`: a list to act on. `note`: what is under the title."""
-
-    title: str
-    header: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
-    note: str = ""
-    is_gap: bool = False
-
-    def most(self, limit: int) -> tuple[Sequence[tuple[str, ...]], int]:
-        """The rows that there is room for, and how many there is none for."""
-        return self.rows[:limit], max(len(self.rows) - limit, 0)
-
-
-def coverage_sections(coverage: Coverage) -> list[CoverageSection]:
+def coverage_sections(coverage: Coverage) -> list[ReportSection]:
     """Everything that is shown, whatever draws it: the two lists to act on first. Empty tables are left out."""
     has_runs = bool(coverage.runs)
     sections = [
         _gap_section("Called, but never asserted", coverage.unasserted),
         _gap_section("Offered, but never called", coverage.uncalled),
-        CoverageSection(
+        ReportSection(
             "What users do that no case resembles",
             ("tools, and how they came out", "conversations", "such as"),
             [
@@ -48,31 +31,32 @@ def coverage_sections(coverage: Coverage) -> list[CoverageSection]:
                 for kind in coverage.unlike
             ],
             _unlike_words(coverage),
-            is_gap=True,
+            is_marked=True,
+            has_code=True,
         ),
-        CoverageSection(
+        ReportSection(
             "Not observed, so not covered",
             ("what", "why", "how to see it"),
             [(entry.what, entry.why, entry.fix) for entry in coverage.unobserved],
         ),
-        CoverageSection(
+        ReportSection(
             "Tools",
             ("tool", "offered", "called", "succeeded", "failed", "refused", "asserted", "decided", "forbidden"),
             [_tool_row(tool, has_runs) for tool in coverage.tools],
             "asserted, forbidden: in so many cases; decided: of the cases that assert it, those that a run decided",
         ),
-        CoverageSection(
+        ReportSection(
             "Arguments",
             ("argument", "expected in cases", "values that were seen", "never seen"),
             _argument_rows(coverage),
         ),
-        CoverageSection(
+        ReportSection(
             "Effects",
             ("effect", "done", "not done", "claimed"),
             [(e.name, *_counts(has_runs, e.done, e.not_done, e.claimed)) for e in coverage.effects],
             "not done: a call that failed or was refused; claimed: answers that say it was done",
         ),
-        CoverageSection(
+        ReportSection(
             "Rules",
             ("rule", "cases", "held", "broken", "not triggered", "unknown"),
             [
@@ -80,7 +64,7 @@ def coverage_sections(coverage: Coverage) -> list[CoverageSection]:
                 for r in coverage.rules
             ],
         ),
-        CoverageSection(
+        ReportSection(
             "Faults",
             ("fault", "cases", "calls hit"),
             [(fault.name, str(fault.cases), *_counts(has_runs, fault.landed)) for fault in coverage.faults],
@@ -139,18 +123,16 @@ def coverage_markdown(coverage: Coverage, min_asserted: float | None = None) -> 
 
 def coverage_html(coverage: Coverage, min_asserted: float | None = None) -> bytes:
     """The tables in one file that needs no network."""
-    rendered = template("coverage_page.html").render(
+    return html_sections(
+        "coverage_page.html",
+        coverage_sections(coverage),
         title=f"Coverage of {coverage.suite}",
-        style=assets().style,
-        policy=report_policy(),
         coverage=coverage,
         basis=basis(coverage),
         headline=headline(coverage),
         verdict=verdict(coverage, min_asserted),
         is_unmet=bool(coverage.unmet(min_asserted)),
-        sections=[(section, *section.most(HTML_ROWS)) for section in coverage_sections(coverage)],
     )
-    return rendered.encode("utf-8", "backslashreplace")
 
 
 def _markdown_lines(coverage: Coverage, min_asserted: float | None) -> Iterator[str]:
@@ -159,18 +141,7 @@ def _markdown_lines(coverage: Coverage, min_asserted: float | None) -> Iterator[
         yield f"**{gate}**\n"
     yield f"{headline(coverage)}\n"
     yield basis(coverage)
-    for section in coverage_sections(coverage):
-        rows, more = section.most(MARKDOWN_ROWS)
-        yield f"\n## {section.title}\n"
-        if section.note:
-            yield f"{markdown_cell(section.note, CELL)}\n"
-        if rows:
-            yield f"| {' | '.join(section.header)} |"
-            yield f"|{'---|' * len(section.header)}"
-        for row in rows:
-            yield f"| {' | '.join(markdown_cell(cell, CELL) for cell in row)} |"
-        if more:
-            yield f"\n{more} more: see the JSON report."
+    yield from markdown_sections(coverage_sections(coverage))
 
 
 def _untried_words(coverage: Coverage) -> str:
@@ -183,14 +154,16 @@ def _untried_words(coverage: Coverage) -> str:
     return f"never tried, {listed}" if listed else ""
 
 
-def _gap_section(title: str, gaps: Sequence[Gap]) -> CoverageSection:
+def _gap_section(title: str, gaps: Sequence[Gap]) -> ReportSection:
     rows = [(gap.tool, gap.seen, gap.where, gap.line) for gap in gaps]
-    return CoverageSection(title, ("tool", "seen", "add to", "line to add to `expected`"), rows, is_gap=True)
+    return ReportSection(
+        title, ("tool", "seen", "add to", "line to add to `expected`"), rows, is_marked=True, has_code=True
+    )
 
 
-def _judged_section(title: str, what: str, rows: Sequence[JudgedCoverage], has_runs: bool) -> CoverageSection:
+def _judged_section(title: str, what: str, rows: Sequence[JudgedCoverage], has_runs: bool) -> ReportSection:
     lines = [(r.name, str(r.cases), *_counts(has_runs, r.passed, r.failed, r.unknown)) for r in rows]
-    return CoverageSection(title, (what, "cases", "passed", "failed", "not decided"), lines)
+    return ReportSection(title, (what, "cases", "passed", "failed", "not decided"), lines)
 
 
 def _tool_row(tool: ToolCoverage, has_runs: bool) -> tuple[str, ...]:

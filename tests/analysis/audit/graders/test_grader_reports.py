@@ -22,9 +22,10 @@ from karat.analysis.audit.graders.model import (
     UnauditedTrace,
 )
 from karat.analysis.audit.graders.report import grader_html, grader_json, grader_markdown, grader_sections
-from karat.analysis.audit.graders.terminal import ROWS, grader_lines
+from karat.analysis.audit.graders.terminal import grader_lines
 from karat.analysis.audit.model import Rate
 from karat.model.trace import ToolCall, Trace
+from karat.reports.sections import TERMINAL_ROWS
 from karat.scoring.intervals import Estimate
 from reports.runs import HOSTILE
 
@@ -136,8 +137,8 @@ def test_json_is_read_back() -> None:
 def test_a_long_table_is_cut_and_says_so() -> None:
     operators = tuple(
         OperatorFigures(name=f"operator-{n:03}", about="x", claim="calls", caught=Rate(0, 1, 0, 1))
-        for n in range(ROWS + 9)
+        for n in range(TERMINAL_ROWS + 9)
     )
     lines = [*grader_lines(GraderAudit(grader="g", sources=(), seed=0, audited=1, operators=operators))]
     assert "  9 more: see the reports" in lines
-    assert not any(f"operator-{ROWS:03}" in line for line in lines)
+    assert not any(f"operator-{TERMINAL_ROWS:03}" in line for line in lines)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final
 
 import msgspec
 
@@ -17,83 +17,73 @@ from karat.analysis.audit.graders.model import (
 )
 from karat.analysis.audit.report import rate_cells
 from karat.reports.escaping import encode, markdown_cell
-from karat.reports.html.pages import assets, report_policy, template
+from karat.reports.sections import CELL, ReportSection, html_sections, markdown_sections
 from karat.text.wording import pluralize
 
-MARKDOWN_ROWS: Final = 500
-HTML_ROWS: Final = 1000
-CELL: Final = 400
+FEW_ROWS: Final = 8
+"""A terminal shows so many of a table, but for that of the operators."""
 NOTHING: Final = "-"
 
 
-class GraderSection(NamedTuple):
-    """One table: its columns, and its rows as texts. `is_bad`: its rows speak against the grader."""
-
-    title: str
-    header: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
-    note: str = ""
-    is_bad: bool = False
-
-    def most(self, limit: int) -> tuple[Sequence[tuple[str, ...]], int]:
-        """The rows that there is room for, and how many there is none for."""
-        return self.rows[:limit], max(len(self.rows) - limit, 0)
-
-
-def grader_sections(audit: GraderAudit) -> list[GraderSection]:
+def grader_sections(audit: GraderAudit) -> list[ReportSection]:
     """Everything that is shown, whatever draws it; empty tables are left out."""
     sections = [
-        GraderSection(
+        ReportSection(
             "Biases", ("bias", "what it means", "what shows it"),
-            [(bias.name, bias.says, bias.evidence) for bias in audit.biases], is_bad=True,
+            [(bias.name, bias.says, bias.evidence) for bias in audit.biases], is_marked=True,
         ),
-        GraderSection(
+        ReportSection(
             "No verdict", ("trace", "asked about", "what happened", "printed"),
             [(f.trace_id, f.asked, f"{f.kind}: {f.error}", f.printed) for f in audit.fault_examples],
             f"{pluralize(audit.faults, 'question')} got no verdict; they count neither for the grader nor against it",
-            is_bad=True,
+            is_marked=True,
         ),
-        GraderSection(
+        ReportSection(
             "Idle agents", ("agent", "accepted", "first"),
             [(form.name.removeprefix("idle: "), f"{form.wrong} of {form.tried}", form.example) for form in audit.idle],
         ),
-        GraderSection(
+        ReportSection(
             "Claims", ("claims about", "caught", "share and interval", "may gate", "what is meant"),
             [_claim_row(claim, audit) for claim in audit.claims],
             "the share of wrong traces that it refused; the interval of 95% takes a trace as the unit",
         ),
-        GraderSection(
+        ReportSection(
             "Operators", ("operator", "caught", "rate", "interval", "may be right", "reviewed", *_unmoved_title(audit),
                           "what is wrong"),
             [_operator_row(operator, audit) for operator in audit.operators],
             "caught: of the traces that are certainly wrong; may be right: of so many that may be, it refused so many",
+            bars={operator.name: operator.caught.value for operator in audit.operators if operator.caught.tried},
         ),
-        GraderSection(
+        ReportSection(
             "Right traces in other forms", ("form", "refused", "first"),
             [_form_row(form) for form in audit.forms],
         ),
-        GraderSection(
+        ReportSection(
             "Wrong, and accepted", ("trace", "operator", "change", "seen"),
             [(e.trace_id, e.operator, e.change, e.seen) for e in audit.accepted if not e.doubt],
             "the shortest of each operator first; the JSON report has the whole traces",
-            is_bad=True,
+            is_marked=True,
         ),
-        GraderSection(
+        ReportSection(
             "Traces of which most was accepted",
             ("trace", "accepted", "by operator"),
             [_trace_row(entry) for entry in _weakest(audit)],
         ),
-        GraderSection(
+        ReportSection(
             "Accepted, and may be right", ("trace", "operator", "change", "why it may be right", "review as"),
             [(e.trace_id, e.operator, e.change, e.doubt, e.id) for e in audit.accepted if e.doubt],
             'to review one, write {"mutant": "ID", "right": true} into a line of a file, and name it with --reviews',
         ),
-        GraderSection(
+        ReportSection(
             "Not audited", ("trace", "why"), [(entry.trace_id, entry.reason) for entry in audit.unaudited_examples],
             f"{pluralize(audit.unaudited, 'trace')}: nothing can be made wrong of what is not accepted",
         ),
     ]  # fmt: skip
-    return [section for section in sections if section.rows]
+    return [
+        section._replace(terminal_rows=section.terminal_rows if section.bars else FEW_ROWS)
+        for section in sections
+        if section.rows
+    ]
 
 
 def basis(audit: GraderAudit) -> str:
@@ -158,19 +148,16 @@ def grader_markdown(audit: GraderAudit) -> bytes:
 
 def grader_html(audit: GraderAudit) -> bytes:
     """The tables in one file that needs no network, with a bar for the share that each operator's traces had caught."""
-    rendered = template("grader_page.html").render(
+    return html_sections(
+        "grader_page.html",
+        grader_sections(audit),
         title=f"Audit of {audit.grader}",
-        style=assets().style,
-        policy=report_policy(),
         audit=audit,
         basis=basis(audit),
         headline=headline(audit),
         verdict=verdict(audit),
         remarks=[*remarks(audit)],
-        sections=[(section, *section.most(HTML_ROWS)) for section in grader_sections(audit)],
-        bars={operator.name: operator.caught.value for operator in audit.operators if operator.caught.tried},
     )
-    return rendered.encode("utf-8", "backslashreplace")
 
 
 def _markdown_lines(audit: GraderAudit) -> Iterator[str]:
@@ -180,17 +167,7 @@ def _markdown_lines(audit: GraderAudit) -> Iterator[str]:
     yield f"{headline(audit)}\n"
     yield basis(audit)
     yield from (f"\n{remark}" for remark in remarks(audit))
-    for section in grader_sections(audit):
-        rows, more = section.most(MARKDOWN_ROWS)
-        yield f"\n## {section.title}\n"
-        if section.note:
-            yield f"{markdown_cell(section.note, CELL)}\n"
-        yield f"| {' | '.join(section.header)} |"
-        yield f"|{'---|' * len(section.header)}"
-        for row in rows:
-            yield f"| {' | '.join(markdown_cell(cell, CELL) for cell in row)} |"
-        if more:
-            yield f"\n{more} more: see the JSON report."
+    yield from markdown_sections(grader_sections(audit))
 
 
 def _claim_row(claim: ClaimFigures, audit: GraderAudit) -> tuple[str, ...]:

@@ -12,7 +12,6 @@ from typing import Final, TextIO
 
 from karat.analysis.audit.graders.model import GraderAudit
 from karat.analysis.audit.graders.report import (
-    GraderSection,
     basis,
     grader_html,
     grader_json,
@@ -24,13 +23,10 @@ from karat.analysis.audit.graders.report import (
 )
 from karat.reports.artifacts import open_atomic, safe_stem
 from karat.reports.escaping import terminal
-from karat.terminal.screen import BOLD, GREEN, RED, YELLOW, paint, show, wants_colour, width
+from karat.terminal.screen import BOLD, GREEN, RED, paint, show, wants_colour
+from karat.terminal.sections import section_lines
 from karat.text.wording import pluralize
 
-ROWS: Final = 30
-FEW_ROWS: Final = 8
-CELL: Final = 100
-WIDEST: Final = 40
 STEM: Final = 60
 EVERY: Final = 0.5
 
@@ -72,26 +68,9 @@ def grader_lines(audit: GraderAudit, *, colour: bool = False) -> Iterator[str]:
     """The whole report, line by line."""
     yield paint(f"Audit of the grader {terminal(audit.grader)}", BOLD, colour)
     yield f"  {basis(audit)}"
-    for section in grader_sections(audit):
-        yield ""
-        yield paint(section.title, BOLD + (YELLOW if section.is_bad else ""), colour)
-        if section.note:
-            yield f"  {terminal(section.note, CELL * 3)}"
-        yield from _table(section, colour)
+    yield from section_lines(grader_sections(audit), "the reports", colour=colour)
     yield ""
     yield headline(audit)
     yield from remarks(audit)
     if gate := verdict(audit):
         yield paint(terminal(gate), BOLD + (RED if audit.unmet else GREEN), colour)
-
-
-def _table(section: GraderSection, colour: bool) -> Iterator[str]:
-    rows, more = section.most(ROWS if section.title == "Operators" else FEW_ROWS)
-    cells = [[terminal(cell, CELL) for cell in row] for row in (section.header, *rows)]
-    columns = [min(max(width(row[at]) for row in cells), WIDEST) + 2 for at in range(len(section.header) - 1)]
-    for number, row in enumerate(cells):
-        padded = "".join(cell + " " * max(size - width(cell), 2) for cell, size in zip(row, columns, strict=False))
-        line = f"  {padded}{row[-1]}".rstrip()
-        yield line if number else paint(line, BOLD, colour)
-    if more:
-        yield f"  {more} more: see the reports"
