@@ -48,7 +48,16 @@ SOUND: dict[str, Any] = {"id": "a", "each": EACH, "needs": NEEDS}
             "unbound",
             "Bind it with '$as'",
         ),
-        ({"needs": {"before": {"call": "get", "result": {"x": {"$as": "y"}}}}}, ("needs", "before"), "bad-binding", ""),
+        ({"needs": {"before": {"call": "get", "result": {"x": {"$as": "y"}}}}}, ("needs", "before"), "bad-binding", "{$same: y}"),
+        (
+            {
+                "each": {"call": "pay", "arguments": {"id": {"$as": "y"}}},
+                "needs": {"last": {"call": "get", "arguments": {"id": {"$as": "y"}}}},
+            },
+            ("needs", "last"),
+            "duplicate-id",
+            "{$same: y}",
+        ),
         ({"needs": [{"last": {"call": "a"}}, {"last": {"call": "b"}}]}, ("needs", 1), "duplicate-id", "'as'"),
         ({"needs": {**NEEDS, "where": "befor.result.x > 1"}}, ("needs", "where"), "bad-condition", "'before'?"),
         ({"where": "siz(each.arguments.x) > 1"}, ("where",), "bad-condition", "Did you mean 'size'?"),

@@ -108,6 +108,9 @@ def draft_contract(
         api.refuse_place(Path(output), force)
     draft = api.draft_rules(sources, name=name)
     conversations = pluralize(draft.conversations, "conversation")
+    if not (draft.rules or draft.questions):
+        fix = "Give more conversations, or write one: see docs/rules.md."
+        raise UsageError(f"no rule was found that {conversations} keep.", fix=fix, slug="no-rules")
     print_error(f"{pluralize(len(draft.rules), 'rule')} that all of {conversations} keep")
     if draft.questions:
         print_error(f"{pluralize(len(draft.questions), 'rule')} that nearly all keep: see the end of the file")

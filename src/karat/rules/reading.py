@@ -253,7 +253,8 @@ class _RuleReader:
         depends = bool(roots - {EACH, name}) or any(place.name in bound_by_needs for place in pattern.sames)
         for place in pattern.binds:
             if place.name in self._bound:
-                self._report("duplicate-id", f"{quoted(place.name)} is bound already.", path)
+                fix = f"Compare with its value: {{$same: {place.name}}}; or bind this one by another name"
+                self._report("duplicate-id", f"{quoted(place.name)} is bound already. {fix}.", path)
             self._bound[place.name] = path
         clauses: Mapping[str, type[Clause]] = {"before": Before, "last": Last, "after": After}
         return ClausePlan(clause=clauses[form], name=name, patterns=(pattern,), where=condition, depends=depends)
@@ -383,7 +384,8 @@ class _RuleReader:
         parts = tuple(self._parts(keys, path, places))
         binds = tuple(places[AS])
         if binds and not can_bind:
-            message = "only 'each' and 'last' speak of one event, so only they can bind a value with '$as'."
+            same = ", ".join(f"{{$same: {bind.name}}}" for bind in binds)
+            message = f"only 'each' and 'last' bind a value with '$as'. Compare with one that is bound there: {same}."
             self._report("bad-binding", message, path)
         bound_here = {bind.name for bind in binds}
         success = self._flag(keys["success"], (*path, "success")) if "success" in keys else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,3 +41,13 @@ def test_page_in_a_browser(page: Path, browser: Browser) -> None:
         assert seen.page.locator(".gate").first.inner_text().startswith("Gate ")
         assert seen.requests == [page.as_uri()]
         assert seen.said == []
+
+
+def test_the_axis_of_a_rule_that_all_break_ends_at_all(tmp_path: Path) -> None:
+    conversations = [conversation(f"{d}-{n}", agreed=False, created_at=day(d)) for d in (1, 2) for n in range(9)]
+    source = write_lines(tmp_path / "export.jsonl", conversations)
+    path = tmp_path / "page.html"
+    karat.check_conversations(source, str(write_policy(tmp_path)), by="day", outputs=[path])
+    tops = re.findall(r'class="axis" aria-hidden="true"><span>([^<]*)<', path.read_text("utf-8"))
+    assert "100%" in tops
+    assert not [top for top in tops if float(top.rstrip("%")) > 100]

@@ -116,6 +116,16 @@ def test_what_rules_cannot_be_drafted_from_is_refused(
     assert why in capsys.readouterr().err
 
 
+def test_no_rule_is_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recording = tmp_path / "runs.jsonl"
+    line = {"input": "hi", "final_message": "Hello.", "tool_calls": []}
+    recording.write_text("".join(json.dumps({"case_id": f"c{n}", **line}) + "\n" for n in range(8)))
+    path = tmp_path / "policy.karat.yaml"
+    assert command_line(["draft", "--rules", str(recording), "-o", str(path)]) == 4
+    assert "no rule was found that 8 conversations keep" in capsys.readouterr().err
+    assert not path.exists()
+
+
 def test_too_few_conversations_are_refused() -> None:
     with pytest.raises(karat.UsageError, match="at least 6 are needed, found 3"):
         draft_rules(SOUND[:3], EFFECTS)

@@ -39,7 +39,10 @@ ANY_PROMPT: Final = "(any)"
 AROUND: Final = ("effects", "words", "tools", "vars")
 """Keys at the top of a suite that expectations depend on."""
 NO_RULES: Final = "there is nothing to hold the conversations to."
-NAME_RULES: Final = "Name rules with --rules policy.karat.yaml, or expectations with --suite; docs/check.md shows how."
+NAME_RULES: Final = (
+    "Name rules with --rules policy.karat.yaml, or expectations with --suite. "
+    "`karat draft --rules EXPORT -o policy.karat.yaml` writes first ones from the conversations."
+)
 _OUTCOMES: Final = {
     Status.PASSED: RuleOutcome.HELD,
     Status.FAILED: RuleOutcome.BROKEN,

@@ -127,9 +127,9 @@ def plot_rule(rule: RuleReport, report: CheckReport) -> Plot | None:
 
 
 def _find_top(values: list[float], highs: list[float]) -> float:
-    """The share at the top: all values are below it, and most of their intervals."""
+    """The share at the top: all values are below it or at 100 %, and most of their intervals."""
     ordered = sorted(highs)
-    return max(max(values) * 1.15, ordered[len(ordered) * 3 // 4], 1e-6)
+    return min(max(max(values) * 1.15, ordered[len(ordered) * 3 // 4], 1e-6), 1)
 
 
 def _find_levels(rule: RuleReport, groups: list[GroupFigures], step: float, height: object) -> list[Level]:
