@@ -48,7 +48,12 @@ SOUND: dict[str, Any] = {"id": "a", "each": EACH, "needs": NEEDS}
             "unbound",
             "Bind it with '$as'",
         ),
-        ({"needs": {"before": {"call": "get", "result": {"x": {"$as": "y"}}}}}, ("needs", "before"), "bad-binding", "{$same: y}"),
+        (
+            {"needs": {"before": {"call": "get", "result": {"x": {"$as": "y"}}}}},
+            ("needs", "before"),
+            "bad-binding",
+            "{$same: y}",
+        ),
         (
             {
                 "each": {"call": "pay", "arguments": {"id": {"$as": "y"}}},
