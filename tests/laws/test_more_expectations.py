@@ -119,6 +119,10 @@ PROHIBITIONS: Mapping[str, tuple[Expected, Expected]] = {
         {"commands": [{"run": "^pytest", "never": True}]},
         {"commands": [{"run": "^pytest", "times": {"min": 0, "max": 9}}]},
     ),
+    "files": ({"files": {"unchanged": ["tests/**"]}}, {"files": {"unchanged": ["docs/**"], "absent": ["x"]}}),
+    "diff": ({"diff": {"removes_none": ["^x = 1"]}}, {"diff": {"removes_none": ["^class "], "max_files": 90}}),
+    "diff files": ({"diff": {"max_files": 1}}, {"diff": {"max_files": 90}}),
+    "skills": ({"skills": {"not_used": ["deploy"]}}, {"skills": {"not_used": ["fix"]}}),
     "max_tool_calls": ({"max_tool_calls": 1}, {"max_tool_calls": 9}),
     "max_calls": ({"max_calls": {"book": 1}}, {"max_calls": {"book": 9, "find": 3}}),
     "max_retries": ({"max_retries": 0}, {"max_retries": 5}),
@@ -136,6 +140,7 @@ REPLACED = {
     "only_effects": "the list permits, and a case is there to permit something else",
     "outside": "the list permits, and a case is there to permit something else",
     "network": "the list permits, and a case is there to permit something else",
+    "files: created, changed, changed_only, deleted": "the list permits, and a case is there to permit something else",
     "claims": "it has one value",
     "no_false_success": "it has one value",
     "no_effect_twice": "it has one value",
@@ -159,7 +164,7 @@ def find_lost_prohibitions() -> Coverage:
     )
     for key, (default, own) in PROHIBITIONS.items():
         broken = [build_short(key)]
-        broken += [sample.failing for sample in SAMPLES if sample.key == key]
+        broken += [sample.failing for sample in SAMPLES if sample.key == key.split()[0]]
         for other in (own, swap_tools(own)):
             (case,) = read_suite(
                 {"id": "A", "expected": {"outcome": "completed", **other}},

@@ -45,11 +45,14 @@ class CheckProblem(NamedTuple):
     key: bool = False
 
 
+Joint = Literal["replace", "add", "add_never", "smaller"]
+
+
 class Field(Struct, frozen=True):
     """A key of `expected`, as suite files spell it.
 
     `in_defaults`: how a value of `defaults` and that of a case are joined. `replace`: the latter holds; `add`: both do;
-    `add_never`: entries with `never` are added; `smaller`: the smaller bound holds.
+    `add_never`: entries with `never` are added; `smaller`: the smaller bound holds. Pairs say it for members.
     `in_case`: golden sets have it next to `expected`, not in it. `holds_files`: it lists text files next to the suite,
     and a check is given their texts by name.
     """
@@ -58,7 +61,7 @@ class Field(Struct, frozen=True):
     type: object
     doc: str
     since: str = "0.1"
-    in_defaults: Literal["replace", "add", "add_never", "smaller"] = "replace"
+    in_defaults: Joint | tuple[tuple[str, Joint], ...] = "replace"
     in_case: bool = False
     holds_files: bool = False
 

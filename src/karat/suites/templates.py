@@ -281,7 +281,11 @@ def add_prohibitions(expected: JsonObject, defaults: Mapping[str, Any], fields: 
     return {**expected, **added} if added else expected
 
 
-def _combine(how: str, value: Any, default: Any) -> Any:
+def _combine(how: str | tuple[tuple[str, str], ...], value: Any, default: Any) -> Any:
+    if not isinstance(how, str):
+        return _combine_members(dict(how), value, default)
+    if how == REPLACE:
+        return value
     if how == SMALLER:
         return _take_smaller(value, default)
     if isinstance(value, dict):
@@ -290,6 +294,13 @@ def _combine(how: str, value: Any, default: Any) -> Any:
         return value
     entries = default if how == "add" else [rule for rule in default if isinstance(rule, dict) and rule.get(NEVER)]
     return [*value, *(entry for entry in entries if entry not in value)]
+
+
+def _combine_members(how: Mapping[str, str], value: Any, default: Any) -> Any:
+    if not isinstance(value, dict) or not isinstance(default, dict):
+        return value
+    both = {key: _combine(how.get(key, REPLACE), value[key], default[key]) for key in value if key in default}
+    return {**value, **both}
 
 
 def _take_smaller(value: Any, default: Any) -> Any:

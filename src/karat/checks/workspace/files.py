@@ -64,6 +64,7 @@ class Files(WorkspaceCheck, Struct, frozen=True):
         Annotated[ExpectedFiles, Meta(min_length=1)],
         "Files of the workspace, by patterns: created, changed, changed_only, unchanged, deleted, exist, absent, and "
         "contents by matcher.",
+        in_defaults=(("unchanged", "add"), ("absent", "add")),
     )
     examples: ClassVar = (
         Example({"how": "created", "paths": ["tests/*.py"]}, FIX, Status.PASSED),
@@ -200,6 +201,7 @@ class Diff(WorkspaceCheck, Struct, frozen=True):
     field: ClassVar = own_field(
         Annotated[ExpectedDiff, Meta(min_length=1)],
         "The lines of changed files: removes_none and adds, by regexes; max_files and max_lines.",
+        in_defaults=(("removes_none", "add"), ("max_files", "smaller"), ("max_lines", "smaller")),
     )
     examples: ClassVar = (
         Example({"removes_none": "^def "}, FIX, Status.PASSED),

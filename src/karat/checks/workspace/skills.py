@@ -34,7 +34,9 @@ class Skills(WorkspaceCheck, Struct, frozen=True):
     channels: ClassVar = CALLS | {"processes"}
     failure: ClassVar = ("", "expected: ")
     field: ClassVar = own_field(
-        Annotated[ExpectedSkills, Meta(min_length=1)], "Skills that were `used` and `not_used`, by their names."
+        Annotated[ExpectedSkills, Meta(min_length=1)],
+        "Skills that were `used` and `not_used`, by their names.",
+        in_defaults=(("not_used", "add"),),
     )
     examples: ClassVar = (
         Example({"skill": "fix-calc"}, LOADED, Status.PASSED),
