@@ -75,6 +75,8 @@ FORBIDS_TEXT: Mapping[str, Expected] = {
     "no_leak": {"no_leak": [TEXT]},
     "in_any_turn": {"in_any_turn": {"must_not_say": [TEXT]}},
     "admits_failure": {"admits_failure": {"lost": [TEXT]}},
+    "claims": {"claims": True, "claim_words": {"key": {"words": [TEXT], "run": "^pytest"}}},
+    "no_false_success": {"no_false_success": True, "effects": {"book": [TEXT]}},
 }
 FORBIDS_TOOL: Mapping[str, Callable[[str], Expected]] = {
     "tool_calls_none": lambda tool: {"tool_calls_none": [tool]},
@@ -91,17 +93,19 @@ FORBIDS_TOOL: Mapping[str, Callable[[str], Expected]] = {
         "effects": {tool: ["sent"]},
     },
 }
+WRAPPED = "a line that begins with a number is no part of the sentence before it"
 OTHERWISE = {
-    "no_false_success": "it wants a call, whose name is read by the narrowest folding",
+    "no_false_success: tools": "it wants a call, whose name is read by the narrowest folding",
     "outside": "it compares paths that the system itself noted, which have one spelling",
     "network": "it compares addresses that the system itself noted, which have one spelling",
-    "claims": "it reads the answer as prose: a claim in wide, bold, struck or look-alike letters is not seen as one",
     "max_tool_calls": "it counts calls of whatever name",
     "max_retries": "it counts calls of whatever name",
     "grounded_numbers": "it looks for numbers, which have a law of their own",
     "answer_text, response_match": "they compare as promptfoo and ADK do, letter by letter",
     "valid_arguments": "a tool under another name is one that does not exist",
     "rule, shared_rule": "law 13: its patterns have their own tests of names in tests/rules",
+    "claims: wrapped": WRAPPED,
+    "no_false_success: wrapped": WRAPPED,
     "encodings": "sought by `no_leak` alone",
 }
 NAMES: Mapping[str, Disguise] = {
@@ -142,6 +146,8 @@ def find_hidden_texts() -> Coverage:
         places = {"the answer": _said} | ({"an argument": _passed_on} if key == "no_leak" else {})
         for place, put in places.items():
             for name, disguise in {**DISGUISES, **(ENCODINGS if key == "no_leak" else {})}.items():
+                if f"{key}: {name}" in OTHERWISE:
+                    continue
                 found = judged(expected, put(disguise(TEXT)), key)
                 coverage.try_one(found == {Status.FAILED}, f"{key} in {place}: {name} gives {found}")
     return coverage

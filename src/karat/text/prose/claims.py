@@ -13,6 +13,7 @@ from karat.text.folding import Span
 from karat.text.prose.sentences import Prose, Sentence, clause_before, denies, is_denied_after, prose
 from karat.text.regexes import lazy
 from karat.text.tool_names import ANY_EFFECT, NO_TOOL
+from karat.text.views import wide_forms
 from karat.text.words import PUBLISHED, WordLists, entry_pattern, is_unspaced, literal
 
 _GAP: Final = r"[^\S\n]+"
@@ -68,7 +69,16 @@ class _Frame(Struct, frozen=True):
 
 
 def claims(text: str, effects: Mapping[str, Sequence[str]], words: WordLists = PUBLISHED) -> list[Claim]:
-    """Every claim of a declared deed, in order."""
+    """Every claim of a declared deed, in order, whatever its letters look like."""
+    found = {claim.span: claim for claim in _claims_as_written(text, effects, words)}
+    for form in wide_forms(text, rendered=False):
+        for claim in _claims_as_written(form.widened.text, effects, words):
+            span = form.written_span(*claim.span)
+            found.setdefault(span, claim._replace(span=span))
+    return sorted(found.values(), key=lambda claim: claim.span)
+
+
+def _claims_as_written(text: str, effects: Mapping[str, Sequence[str]], words: WordLists) -> list[Claim]:
     pattern, tools = _read_declared(tuple((tool, tuple(wordings)) for tool, wordings in effects.items()))
     answer = prose(text)
     excluded = [m.span() for m in words.pattern("not_claims").finditer(answer.text)] if words.replaced else []
