@@ -58,8 +58,8 @@ must all match. Plain values must be equal, objects have at least the given memb
 |---|---|
 """
 OPTIONS = """
-| option | keyword | value | default | |
-|---|---|---|---|---|
+| option | keyword | value | default |
+|---|---|---|---|
 """
 OPTIONS_BEGIN, OPTIONS_END = "<!-- written by docs/reference.py -->\n", "\n<!-- end -->"
 TYPES: dict[Any, str] = {
@@ -194,7 +194,7 @@ def _option(option: Option) -> str:
     flags = ", ".join(f"`{flag}`" for flag in option.spellings)
     default = option.default_text or ("" if option.default in (None, ()) else f"`{option.default}`")
     value = ", ".join(filter(None, (_type(option.type), option.bounds)))
-    return f"| {flags} | `{option.name}` | {value} | {default} | {_cell(option.help)} |\n"
+    return f"| {flags} | `{option.name}` | {value} | {default} |\n"
 
 
 def _type(kind: Any) -> str:
