@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
+import subprocess
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +17,7 @@ import pytest
 import karat
 from analysis.check.conversations import conversation, write_lines, write_policy
 from cli.support import process
+from engine.support import Started, until
 from evidence.exports.sources import FILES
 from karat.analysis.check.cluster import judge_remote
 from karat.analysis.check.judges import ConversationJudge
@@ -151,6 +155,27 @@ def test_a_sample_is_the_same_on_a_cluster(tmp_path: Path, exports: Path) -> Non
         figures.append({**json.loads(path.read_text()), "seconds": 0})
     assert figures[0] == figures[1]
     assert figures[0]["selected"]["no_time"] == 60
+
+
+def process_ids(*how: str) -> list[int]:
+    return [int(line) for line in subprocess.run(["pgrep", *how], capture_output=True, check=False).stdout.split()]
+
+
+@NEEDS_RAY
+@pytest.mark.thorough
+def test_a_cluster_that_is_lost_in_the_middle_is_an_error_and_leaves_no_report(tmp_path: Path) -> None:
+    """Ray ends a process with exit code 1, and without a word, when it reads from a node that is gone."""
+    write_policy(tmp_path)
+    write_lines(tmp_path / "export.jsonl", [conversation(str(n)) for n in range(40_000)])
+    options = ("--rules", "policy.karat.yaml", "--executor", "ray", "-o", "report.json")
+    with Started("check", "export.jsonl", *options, cwd=tmp_path) as run:
+        until(lambda: process_ids("-f", "ray::judge_remote") or run.process.poll() is not None)
+        for pid in process_ids("-P", str(run.process.pid), "raylet"):
+            os.kill(pid, signal.SIGKILL)
+        code, _, err = run.ended()
+    assert code == 3, err
+    assert err.startswith("karat: the Ray cluster was lost: ")
+    assert not (tmp_path / "report.json").exists()
 
 
 def test_an_error_of_a_shard_is_a_part_of_what_a_node_sends(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from karat.engine.ray.cluster import (
     error_line,
     import_ray,
     join_cluster,
+    needed_addresses,
 )
 from karat.errors import KaratError
 
@@ -94,11 +95,12 @@ def _take_parts(ray: Any, work: ShardWork, shards: Sequence[Shard], most: int) -
 
 def _parts_of(ray: Any, answers: Any) -> Iterator[ShardPart]:
     """The parts of one shard, as they come. Raises what its task raised."""
-    head = ray.get_runtime_context().gcs_address
+    needed = needed_addresses(ray)
     try:
         while True:
             while not ray.wait([answers], timeout=WAIT)[0]:
-                check_reachable(head)  # else Ray would wait for it, deaf to all else
+                _check_all_reachable(needed)  # else Ray would wait for the head, deaf to all else
+            _check_all_reachable(needed)  # else Ray would end this process where its node of this machine is gone
             try:
                 part = ray.get(next(answers))
             except StopIteration:
@@ -106,8 +108,16 @@ def _parts_of(ray: Any, answers: Any) -> Iterator[ShardPart]:
             if isinstance(part, Refused):
                 raise build_error(part)
             yield part
-    except (OSError, ray.exceptions.RayError) as error:
+    except ray.exceptions.RayError as error:
         raise ClusterLostError(f"the Ray cluster was lost: {error_line(error)}.", fix=FIX) from error
+
+
+def _check_all_reachable(addresses: Iterable[str]) -> None:
+    for address in addresses:
+        try:
+            check_reachable(address)
+        except OSError as error:
+            raise ClusterLostError(f"the Ray cluster was lost: {address} no longer responds.", fix=FIX) from error
 
 
 def judge_remote(work: ShardWork, shard: Shard, folder: str, path: list[str]) -> Iterator[ShardPart | Refused]:

@@ -14,6 +14,10 @@ from karat.system.installing import install_extra
 
 PATIENCE = 5.0
 """Seconds for an address of the cluster to answer."""
+LOST = 10.0
+"""Seconds without its head node after which a cluster is lost. Ray itself ends this process after a minute of that."""
+CUT_OFF = 2.0
+"""Seconds without the node of this machine after which it is: it does not come back. Ray ends this process then."""
 ADDRESS = "Give --ray-address HOST:PORT of its head node, or 'auto' on a machine of the cluster."
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -73,6 +77,16 @@ def check_reachable(address: str | None) -> None:
         raise ValueError("Ray Client does not stream results.")
     if colon:
         socket.create_connection((host, int(port)), PATIENCE).close()
+
+
+def needed_addresses(ray: Any) -> dict[str, float]:
+    """The addresses that must answer, and for how long each may not."""
+    context = ray.get_runtime_context()
+    needed = {context.gcs_address: LOST}
+    for node in ray.nodes():
+        if node["NodeID"] == context.get_node_id():
+            needed[f"{node['NodeManagerAddress']}:{node['NodeManagerPort']}"] = CUT_OFF
+    return needed
 
 
 def error_line(error: BaseException) -> str:

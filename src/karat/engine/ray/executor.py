@@ -29,6 +29,7 @@ from karat.engine.ray.cluster import (
     error_line,
     import_ray,
     join_cluster,
+    needed_addresses,
 )
 from karat.engine.work import CaseResult
 from karat.journal.redaction import Redactor
@@ -45,10 +46,6 @@ WAIT = 0.1
 LEAVE = 30.0
 """Seconds for a cluster to let go of us, or for one of our own to end."""
 WATCH = 0.5
-LOST = 10.0
-"""Seconds without its head node after which a cluster is lost. Ray itself ends this process after a minute of that."""
-CUT_OFF = 2.0
-"""Seconds without the node of this machine after which it is: it does not come back."""
 
 Shard = dict[int, Job]
 """The cases that a task on the cluster still owes, by their tokens."""
@@ -139,7 +136,7 @@ class RayExecutor(Executor):
     def _prepare(self, ray: Any) -> None:
         from karat.engine.ray import shard
 
-        self._needed = _needed_addresses(ray)
+        self._needed = needed_addresses(ray)
         self._processors = count_processors(ray)
         self.slots = self._processors if self._exact else min(self._total, 2 * self._processors * LARGEST)
         remote = ray.remote(num_cpus=1, max_retries=0)
@@ -246,16 +243,6 @@ class RayExecutor(Executor):
             self._queue.extend(shard.values())
         while self._queue:
             self._queue.popleft().fail(error)
-
-
-def _needed_addresses(ray: Any) -> dict[str, float]:
-    """The addresses that must answer, and for how long each may not."""
-    context = ray.get_runtime_context()
-    needed = {context.gcs_address: LOST}
-    for node in ray.nodes():
-        if node["NodeID"] == context.get_node_id():
-            needed[f"{node['NodeManagerAddress']}:{node['NodeManagerPort']}"] = CUT_OFF
-    return needed
 
 
 async def _answers(address: str) -> bool:
