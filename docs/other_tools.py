@@ -1,4 +1,4 @@
-"""Writes docs/other-tools.md from docs/other-tools.yaml: `python docs/other_tools.py`."""
+"""Writes the tables of docs/other-tools.md from docs/other-tools.yaml: `python docs/other_tools.py`."""
 
 from __future__ import annotations
 
@@ -11,17 +11,8 @@ from karat.suites.documents.yaml import YamlDocument
 from karat.suites.documents.yaml_text import text
 
 HERE = Path(__file__).parent
-HEAD = """\
-# Coming from other tools
-
-Each table lists what another tool can assert without a model, by its own name for it, and the Karat expectation that
-does the same. Karat's tests run every row: a right answer passes, and a wrong one fails. Assertions that need a model
-to judge are left out.
-
-You can also run the files of these tools [unchanged](formats.md#files-of-other-tools).
-
-`polite` is an example of [your own check](extending.md), a Python function.
-"""
+PAGE = HERE / "other-tools.md"
+MARK = "<!-- Written by docs/other_tools.py from here on. -->\n"
 
 
 class Row(TypedDict, total=False):
@@ -62,7 +53,9 @@ def table() -> Table:
 
 
 def page() -> str:
-    return "\n".join([HEAD, *_lines(table())])
+    """The page with its tables; what is before the mark is written by hand."""
+    by_hand, mark, _ = PAGE.read_text().partition(MARK)
+    return "\n".join([f"{by_hand}{mark}", *_lines(table())])
 
 
 def _lines(known: Table) -> Iterator[str]:
@@ -91,4 +84,4 @@ def flow(value: object) -> str:
 
 
 if __name__ == "__main__":
-    (HERE / "other-tools.md").write_text(page())
+    PAGE.write_text(page())
