@@ -61,11 +61,12 @@ def page() -> str:
 def _lines(known: Table) -> Iterator[str]:
     for name, tool in known["tools"].items():
         about = f" {tool['about']}" if "about" in tool else ""
-        yield f"## {name}\n\n[Documentation]({tool['page']}).{about}\n\n| {name} | Karat | |\n|---|---|---|"
+        yield f"## {name}\n\n[Documentation]({tool['page']}).{about}\n\n| {name} | Karat |\n|---|---|"
         for row in tool["rows"]:
             says = ", ".join(f"`{one}`" for one in row["says"])
             in_karat = f"`{shown(known['ways'][row['way']]['expected'])}`" if "way" in row else "not in Karat"
-            yield f"| {says} | {in_karat.replace('|', chr(92) + '|')} | {row.get('note', row.get('absent', ''))} |"
+            note = row.get("note", row.get("absent"))
+            yield f"| {says} | {in_karat.replace('|', chr(92) + '|')}{f': {note}' if note else ''} |"
         yield ""
 
 

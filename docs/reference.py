@@ -1,4 +1,4 @@
-"""Writes docs/checks.md, docs/words.md and the table of options in docs/running.md: `python docs/reference.py`."""
+"""Writes checks.md, words.md, audit-operators.md and the options in running.md: `python docs/reference.py`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import (
     get_origin,
 )
 
+from karat.analysis.audit.operators.catalog import EVERY_OPERATOR
 from karat.checks.catalog import CheckCatalog
 from karat.matchers.reading import DOLLAR_KEYS
 from karat.model.suite import DEFAULT_WEIGHTS
@@ -96,6 +97,28 @@ English. To replace a list, write `words: {refusal: [...]}` at the top of a suit
 A wrong answer can pass if it uses other words, or these words with another meaning. `karat audit` tries such answers,
 and shows [what your suite cannot catch](audit.md#the-limits-of-literal-words).
 """
+
+OPERATORS_HEAD = """\
+# Audit operators
+
+What [`karat audit`](audit.md) makes wrong, and the keys of `expected` that can catch it. Operators that are not in the
+kill rate are reported *apart*, with what would help. This page is written by `python docs/reference.py` from the code.
+
+| operator | what is wrong | keys that can catch it |
+|---|---|---|
+"""
+
+
+def operators_page() -> str:
+    """The page of operators."""
+    return OPERATORS_HEAD + "".join(
+        f"| `{one.name}` | {_cell(one.about)}{' (apart)' if one.helps else ''} | {_names(one.fields) or '`rules`'} |\n"
+        for one in EVERY_OPERATOR
+    )
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def words_page() -> str:
@@ -220,3 +243,4 @@ if __name__ == "__main__":
     running = Path(__file__).with_name("running.md")
     running.write_text(with_options(running.read_text()))
     Path(__file__).with_name("words.md").write_text(words_page())
+    Path(__file__).with_name("audit-operators.md").write_text(operators_page())

@@ -127,6 +127,11 @@ def test_the_page_of_word_lists_is_current() -> None:
     assert (ROOT / "docs" / "words.md").read_text() == page(), "run `python docs/reference.py`"
 
 
+def test_the_page_of_audit_operators_is_current() -> None:
+    page = runpy.run_path(str(ROOT / "docs" / "reference.py"))["operators_page"]
+    assert (ROOT / "docs" / "audit-operators.md").read_text() == page(), "run `python docs/reference.py`"
+
+
 def test_the_pages_of_commands_and_errors_are_current() -> None:
     pages = runpy.run_path(str(ROOT / "docs" / "commands_and_errors.py"))["PAGES"]
     for page, write in pages.items():
