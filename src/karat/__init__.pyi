@@ -6,6 +6,7 @@ from karat.analysis.check.model import CheckReport as CheckReport
 from karat.analysis.compare.model import Comparison as Comparison
 from karat.analysis.compare.model import History as History
 from karat.analysis.coverage.model import Coverage as Coverage
+from karat.analysis.draft.contrast import ContrastDraft as ContrastDraft
 from karat.analysis.draft.draft import Finding as Finding
 from karat.analysis.draft.draft import SuiteDraft as SuiteDraft
 from karat.analysis.draft.rules import RulesDraft as RulesDraft
@@ -22,6 +23,7 @@ from karat.api import aconvert as aconvert
 from karat.api import acoverage as acoverage
 from karat.api import add_target as add_target
 from karat.api import adraft as adraft
+from karat.api import adraft_contrast as adraft_contrast
 from karat.api import adraft_rules as adraft_rules
 from karat.api import ahistory as ahistory
 from karat.api import ainit as ainit
@@ -50,6 +52,7 @@ from karat.api import compare_runs as compare_runs
 from karat.api import convert as convert
 from karat.api import coverage as coverage
 from karat.api import draft as draft
+from karat.api import draft_contrast as draft_contrast
 from karat.api import draft_rules as draft_rules
 from karat.api import history as history
 from karat.api import init as init

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from karat.analysis.compare.model import Comparison, History
     from karat.analysis.compare.references import BaselineFile
     from karat.analysis.coverage.model import Coverage
+    from karat.analysis.draft.contrast import ContrastDraft as ContrastDraft
     from karat.analysis.draft.draft import SuiteDraft as SuiteDraft
     from karat.analysis.draft.rules import RulesDraft as RulesDraft
     from karat.analysis.lint.linter import LintReport
@@ -510,6 +511,30 @@ def draft_rules(sources: AnyJournal | Sequence[AnyJournal], *, name: str = "") -
 
 
 adraft_rules = make_async(draft_rules)
+
+
+def draft_contrast(
+    good: AnyJournal | Sequence[AnyJournal],
+    bad: AnyJournal | Sequence[AnyJournal],
+    *,
+    name: str = "",
+    max_cases: int = 30,
+    keep_personal_data: bool = False,
+) -> ContrastDraft:
+    """Draft what all good recorded sessions did and a bad one did not: commands, files, skills, calls and rules.
+
+    Nothing is written: `yaml` of the draft is the text of a suite that every good session passes, and `lines` says
+    which bad ones each line catches. Raises UsageError if nothing tells them apart.
+    """
+    from karat.analysis.draft.draft import DraftOptions
+    from karat.analysis.draft.session import draft_contrast_of_sources
+
+    options = DraftOptions(name=name, max_cases=max_cases, keep_personal_data=keep_personal_data)
+    good, bad = ([*map(name_run, as_journals(sources))] for sources in (good, bad))
+    return draft_contrast_of_sources(good, bad, options, find_project())
+
+
+adraft_contrast = make_async(draft_contrast)
 
 
 async def astress(

@@ -28,6 +28,13 @@ SHOWN = 20
     is_flag=True,
     help="Let the agent use tools that change something. Without it, Karat asks only agents whose tools it can stub.",
 )
+@click.option(
+    "--bad",
+    "bad",
+    multiple=True,
+    metavar="SOURCE",
+    help="Sessions that went wrong; repeatable. Drafts what all of the others did and one of these did not.",
+)
 @click.option("--rules", "is_contract", is_flag=True, help="Draft rules that all recordings keep, not cases.")
 @click.option("--name", metavar="NAME", default="", show_default=False, help="Name of the suite.")
 @click.option(
@@ -46,7 +53,13 @@ SHOWN = 20
     "--option", "options", multiple=True, callback=assignments, metavar="KEY=VALUE", help="An option of the target."
 )
 def command(
-    sources: tuple[str, ...], output: str | None, force: bool, prompts: str | None, is_contract: bool, **how: Any
+    sources: tuple[str, ...],
+    output: str | None,
+    force: bool,
+    prompts: str | None,
+    bad: tuple[str, ...],
+    is_contract: bool,
+    **how: Any,
 ) -> int:
     """Draft a suite from what an agent did. No model is involved: the suite has what the runs have in common.
 
@@ -66,14 +79,22 @@ def command(
       karat draft --rules karat-results/ -o policy.karat.yaml
 
     \b
+    What good sessions of a coding agent did and bad ones did not:
+      karat draft good/ --bad bad/ -o contrast.karat.yaml
+
+    \b
     By sending prompts to an agent:
       karat draft -t python:agent.py:ask --prompts prompts.txt --allow-effects -o asked.karat.yaml
     """
     from karat import api
     from karat.cli.main import print_error
 
+    is_probed = bool(prompts or how["target"])
+    if bad:
+        kept = {key: how[key] for key in ("name", "max_cases", "keep_personal_data")}
+        return draft_from_both(sources, bad, output, force, is_alone=not (is_probed or is_contract), **kept)
     if is_contract:
-        return draft_contract(sources, output, force, name=how["name"], is_probed=bool(prompts or how["target"]))
+        return draft_contract(sources, output, force, name=how["name"], is_probed=is_probed)
     recording = None if output is None else recording_of(Path(output))
     if output is not None and recording is not None:
         api.refuse_place(Path(output), force)
@@ -89,6 +110,33 @@ def command(
         api.write_suite(draft.recording.decode(), recording)
         print_error(f"written: {output}. Read it, then: karat run {output}")
         print_error(f"its runs: {recording}. Without the agent: karat run {output} --target replay:{recording}")
+    return ExitCode.OK
+
+
+def draft_from_both(
+    good: tuple[str, ...], bad: tuple[str, ...], output: str | None, force: bool, *, is_alone: bool, **how: Any
+) -> ExitCode:
+    """Draft what tells good sessions from bad ones, and write or print it."""
+    from karat import api
+    from karat.cli.main import print_error
+    from karat.errors import UsageError
+    from karat.text.wording import pluralize
+
+    if not is_alone:
+        fix = "Leave out --rules, --target and --prompts: karat draft good/ --bad bad/."
+        raise UsageError("--bad compares recorded sessions.", fix=fix, slug="bad-options")
+    if output is not None:
+        api.refuse_place(Path(output), force)
+    draft = api.draft_contrast(good, bad, **how)
+    for line in draft.lines:
+        print_error(f"catches {len(line.caught)} of {draft.bad}: {line.words}")
+    passed = f"all {draft.good} good sessions pass" if draft.good > 1 else "the good session passes"
+    print_error(f"{pluralize(len(draft.lines), 'line')}: {passed}, {draft.caught} of {draft.bad} bad ones fail")
+    if output is None:
+        click.echo(draft.yaml.encode(), nl=False)
+    else:
+        api.write_suite(draft.yaml, Path(output))
+        print_error(f"written: {output}. Read each line, then: karat check --suite {output} SESSIONS")
     return ExitCode.OK
 
 

@@ -36,7 +36,7 @@ from karat.text.wording import quoted
 CONVERSATION: Final = "conversation"
 """The id of the case that the expectations of `defaults` are read as."""
 ANY_PROMPT: Final = "(any)"
-AROUND: Final = ("effects", "words", "tools", "vars")
+AROUND: Final = ("effects", "words", "tools", "claims", "vars")
 """Keys at the top of a suite that expectations depend on."""
 NO_RULES: Final = "there is nothing to hold the conversations to."
 NAME_RULES: Final = (

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from karat.analysis.draft.cases import name_prompts
+from karat.analysis.draft.contrast import ContrastDraft, draft_contrast
 from karat.analysis.draft.draft import DraftOptions, SuiteDraft
 from karat.analysis.draft.drafting import draft_from_traces
 from karat.analysis.draft.rules import RulesDraft, draft_rules
@@ -108,6 +109,14 @@ def draft_sources(sources: Sequence[str | Path], options: DraftOptions, project:
     """Draft a suite from recorded runs."""
     traces = _open_sources(sources, project)
     return draft_from_traces(traces, catalog_for(project), with_declared_effects(options, project))
+
+
+def draft_contrast_of_sources(
+    good: Sequence[str | Path], bad: Sequence[str | Path], options: DraftOptions, project: Project
+) -> ContrastDraft:
+    """Draft what tells good recorded sessions from bad ones."""
+    sides = _open_sources(good, project), _open_sources(bad, project)
+    return draft_contrast(*sides, catalog_for(project), with_declared_effects(options, project))
 
 
 def draft_rules_of_sources(sources: Sequence[str | Path], name: str, project: Project) -> RulesDraft:
