@@ -223,6 +223,22 @@ def test_defaults_of_a_suite_are_judged(tmp_path: Path) -> None:
     assert (by_name["must_not_say[0]"].held, by_name["must_not_say[0]"].broken) == (0, 2)
 
 
+def test_claims_of_a_suite_are_those_of_its_defaults(tmp_path: Path) -> None:
+    suite = {
+        "karat": 1,
+        "claims": {"done": {"words": ["all is done"], "run": "^make"}},
+        "defaults": {"expected": {"claims": True}},
+        "cases": [{"id": "a", "prompt": "Hi."}],
+    }
+    said = {
+        "id": "one",
+        "messages": [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "All is done."}],
+    }
+    report = karat.check_conversations(write_lines(tmp_path / "export.jsonl", [said]), suite=suite)
+    (claims,) = (rule.figures for rule in report.rules if rule.id == "claims")
+    assert (claims.held, claims.broken) == (0, 1)
+
+
 def test_rules_of_karat_toml_hold_where_none_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_policy(tmp_path)
     (tmp_path / "karat.toml").write_text('rules = ["policy.karat.yaml"]\n')
