@@ -524,7 +524,7 @@ def draft_contrast(
     """Draft what all good recorded sessions did and a bad one did not: commands, files, skills, calls and rules.
 
     Nothing is written: `yaml` of the draft is the text of a suite that every good session passes, and `lines` says
-    which bad ones each line catches. Raises UsageError if nothing tells them apart.
+    which bad ones each line catches. Raises UsageError if they differ in nothing.
     """
     from karat.analysis.draft.draft import DraftOptions
     from karat.analysis.draft.session import draft_contrast_of_sources

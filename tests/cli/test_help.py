@@ -133,6 +133,12 @@ def write_grader() -> None:
         write(name, json.dumps({"messages": PAID}) + "\n")
 
 
+def write_sessions() -> None:
+    """A good session, and a bad one in which nothing was paid."""
+    for side, messages in {"good": PAID, "bad": [PAID[0], PAID[-1]]}.items():
+        write(f"{side}/session.jsonl", json.dumps({"messages": messages}) + "\n")
+
+
 def write_exports() -> None:
     """The rules and the exports that commands on recorded conversations are shown with."""
     conversation = json.dumps({"messages": PAID, "created_at": datetime.now(UTC).isoformat()})
@@ -157,6 +163,8 @@ def test_examples_can_be_run(karat: Karat, command: str, line: str) -> None:
         write_grader()
     if "--rules" in line and command == "draft":
         karat("run", "checkout.json", "-t", "staging")
+    if "--bad" in line:
+        write_sessions()
     line = line.replace("/full/disk", "disk").replace("/other/disk", "other")
     if any(mark in line for mark in NEEDS_A_SHELL):
         path = f"{SCRIPT.parent}:{os.environ['PATH']}"

@@ -116,7 +116,7 @@ def command(
 def draft_from_both(
     good: tuple[str, ...], bad: tuple[str, ...], output: str | None, force: bool, *, is_alone: bool, **how: Any
 ) -> ExitCode:
-    """Draft what tells good sessions from bad ones, and write or print it."""
+    """Draft how good sessions differ from bad ones, and write or print it."""
     from karat import api
     from karat.cli.main import print_error
     from karat.errors import UsageError

@@ -66,7 +66,7 @@ class ContrastDraft(NamedTuple):
 def draft_contrast(good: Traces, bad: Traces, catalog: CheckCatalog, options: DraftOptions) -> ContrastDraft:
     """Draft a suite. The sessions are read several times, one after the other, so that they need not fit into memory.
 
-    Raises UsageError where a side has no session, or where nothing tells them apart.
+    Raises UsageError where a side has no session, or where they differ in nothing.
     """
     drafting = _Contrasting(_Side(good, "good"), _Side(bad, "bad"), catalog, options)
     kept = tuple(_without_repeats(drafting.prove(drafting.find())))
@@ -109,7 +109,7 @@ class _Contrasting:
         """What the user said in good sessions, by how it began."""
 
     def find(self) -> list[Candidate]:
-        """What may tell them apart."""
+        """What may be the difference."""
         statistics, facts = RuleStatistics(), []
         for trace in self._good:
             texts = user_texts(trace)
@@ -170,7 +170,7 @@ class _Contrasting:
         head = [
             comment(f"Drafted by Karat from {self._good} and {self._bad}. No model was involved."),
             comment(f"Judged by this suite, {passed} of {self._good} passed, and {failed} of {self._bad} failed."),
-            comment("What tells them apart need not be what made them good: read each line, remove what is chance."),
+            comment("What they differ in need not be what made them good: read each line, remove what is chance."),
             *([comment(f"Left out: {pluralize(left_out, 'session')} that broke off.")] if left_out else []),
         ]
         text = "\n".join([*head, *lines(top), ""])

@@ -1,4 +1,4 @@
-"""What may tell good sessions from bad ones: what all good ones did, and what only bad ones did, as expectations."""
+"""How good sessions may differ from bad ones: what all good ones did, and what only bad ones did, as expectations."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def draft_sources(sources: Sequence[str | Path], options: DraftOptions, project:
 def draft_contrast_of_sources(
     good: Sequence[str | Path], bad: Sequence[str | Path], options: DraftOptions, project: Project
 ) -> ContrastDraft:
-    """Draft what tells good recorded sessions from bad ones."""
+    """Draft how good recorded sessions differ from bad ones."""
     sides = _open_sources(good, project), _open_sources(bad, project)
     return draft_contrast(*sides, catalog_for(project), with_declared_effects(options, project))
 
