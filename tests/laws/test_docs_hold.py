@@ -68,7 +68,7 @@ def _result(row: Row) -> bool:
 EXECUTED: Mapping[tuple[str, str], Judge] = {
     ("conversations.md", "asks for the order number"): _asks,
     ("expect-calls.md", "outcome"): _outcome,
-    ("expect-calls.md", "matcher"): _matcher,
+    ("checks.md", "matcher"): _matcher,
     ("targets.md", "result of a call"): _result,
 }
 """Tables by page and first column, and how a row is proved."""
