@@ -201,6 +201,18 @@ def test_articles_follow_their_noun() -> None:
 @pytest.mark.parametrize(
     ("line", "fix"),
     [
+        pytest.param("    prompt: *all", "Put a text that begins with * in quotes.", id="star"),
+        pytest.param("    prompt: {call: *}", "Put a text that begins with * in quotes.", id="lone-star"),
+        pytest.param("    prompt: #17", "what follows # is a comment, unless it is in quotes.", id="hash"),
+        pytest.param("    prompt:p\n    tags: [a]", "Put a space after 'prompt:' in line 4.", id="no-space"),
+        pytest.param("    prompt: [p, q]", "found a list. Write one text.", id="list-for-a-text"),
+        pytest.param("    prompt: p\n    tags: {a: b}", "Write [ ] around it, or '- ' before", id="no-list"),
+        pytest.param("    prompt: p\n    expected: [{must_say_any: [a]}]", "without '- '", id="list-of-keys"),
+        pytest.param("    prompt: p\n    expected: hi", "Write KEY: VALUE, with keys such as outcome", id="no-key"),
+        pytest.param("    prompt: p\n    expected: {max_words: 3 words}", "Write 3, without quotes", id="unit"),
+        pytest.param("    prompt: p\n    expected: {tool_calls: pay}", "Write [{tool: 'pay'}].", id="bare-tool"),
+        pytest.param("    prompt: p\n    expected: {must_say_any: [a: b]}", "text with ': ' in quotes", id="pair"),
+        pytest.param("    prompt: p\n    expected: {regex_any: [a]}", "Did you mean 'must_match_regex'?", id="regex"),
         pytest.param("   prompt: p", "this one begins in column 4, the one above it in 5.", id="indentation"),
         pytest.param("\tprompt: p", "Indent with spaces: there is a tab.", id="tab"),
         pytest.param("    prompt: @writes", "Put a text that begins with @ in quotes.", id="at-sign"),
@@ -218,6 +230,46 @@ def test_yaml_that_is_refused_says_what_to_write(karat: Karat, line: str, fix: s
     ran = karat("validate", write("s.yaml", f"karat: 1\ncases:\n  - id: a\n{line}\n"))
     assert (ran.code, ran.err.count("\n")) == (4, 1)
     assert fix in ran.err
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("[1,]", "trailing comma. Remove the comma before it."),
+        ("{'a': 1}", "Put texts in double quotes."),
+        ('{"a": \'x\'}', "Put texts in double quotes."),
+        ('{"a": “x”}', "Put texts in straight double quotes."),
+        ("{a: 1}", "Put keys in double quotes."),
+        ('{ // mine\n"a": 1}', "JSON has no comments: remove it."),
+        ('{"a": 1 # mine\n}', "JSON has no comments: remove it."),
+        ('{"a": True}', "Write true."),
+        ('{"a": 1\n"b": 2}', "Put a comma before it."),
+        ('{"a": [', "The file ends too early: close what is open."),
+        ('{"a": "x\ny"}', r"Write a line break in a text as \n."),
+        ('{"a": "\\d"}', r"Write \\ for \ in a text."),
+        ("# notes", "A suite is JSON, or YAML in a file whose name ends in .yaml."),
+        ('{"kind": "header"}\n{"kind": "case"}', "A journal has one on each line: karat rescore JOURNAL."),
+    ],
+)
+def test_json_that_is_refused_says_what_to_write(karat: Karat, text: str, fix: str) -> None:
+    ran = karat("validate", write("s.json", text))
+    assert (ran.code, ran.err.count("\n")) == (4, 1)
+    assert fix in ran.err
+
+
+@pytest.mark.parametrize(
+    ("rules", "fix"),
+    [
+        ("rules: [{id: r, each: {call: pay}, at_most: 1}]", "Write 'karat: 1' at the top."),
+        ("[{id: r, each: {call: pay}, at_most: 1}]", "it belongs in a rule, in 'rules' of a file with 'karat: 1'."),
+        ("karat: 1\nrules: []", "Write one: - {id: NAME, each: {call: TOOL}, at_most: 1}"),
+        ("karat: 1\nrules: {r: {each: {call: pay}, at_most: 1}}", "Write [ ] around it, or '- ' before each entry."),
+    ],
+)
+def test_a_file_of_rules_says_how_it_begins(karat: Karat, rules: str, fix: str) -> None:
+    write("c.jsonl", '{"messages": [{"role": "user", "content": "hi"}]}\n')
+    ran = karat("check", "c.jsonl", "--rules", write("policy.yaml", rules))
+    assert (ran.code, fix in ran.err) == (4, True)
 
 
 @pytest.mark.parametrize(

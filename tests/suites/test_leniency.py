@@ -140,7 +140,7 @@ def test_a_golden_case_of_nothing_but_filler_is_refused() -> None:
         ),
         pytest.param(
             {"tool_calls": [{"tool": []}]},
-            "tool_calls[0].tool: expected a string, found a list. [wrong-type]",
+            "tool_calls[0].tool: expected a string, found a list. Write one text. [wrong-type]",
             id="an-empty-list-for-a-string",
         ),
     ],

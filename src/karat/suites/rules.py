@@ -43,7 +43,15 @@ class RulesShape(NamedTuple):
     def validate(self, value: object) -> Found:
         if not isinstance(value, list):
             return wrong_type(self.words, value)
-        return FINE if value else [PathDiagnostic((), "the list has no rules.", "empty-suite")]
+        return (
+            FINE
+            if value
+            else [
+                PathDiagnostic(
+                    (), "the list has no rules. Write one: - {id: NAME, each: {call: TOOL}, at_most: 1}", "empty-suite"
+                )
+            ]
+        )
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
         defs.update({name: dict(schema) for name, schema in RULE_SCHEMAS.items()})

@@ -41,8 +41,8 @@ SYNONYMS = _groups(
     "must_say_any must_say contains contains_any icontains icontains_any includes must_contain must_contain_any"
     " response_contains answer_contains output_contains should_contain substring says keywords",
     "must_not_say not_contains not_icontains must_not_contain excludes should_not_contain not_includes forbidden_words",
-    "must_match_regex regex matches pattern must_match",
-    "must_not_match_regex not_regex must_not_match",
+    "must_match_regex regex regex_any matches matches_regex pattern must_match",
+    "must_not_match_regex not_regex regex_none must_not_match",
     "answer_equals answer equals exact exact_match expected_output expected_answer expected_response reference"
     " ground_truth ideal response output final_message",
     "answer_json is_json json_schema response_schema output_schema",

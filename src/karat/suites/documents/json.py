@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Raw
 
 from karat.suites.diagnostics import Json, Path, PathDiagnostic, Place, RefusedError, Tree, refuse
+from karat.suites.documents.json_advice import advise
 from karat.suites.documents.source import OUT_OF_RANGE, byte_place, fit_numbers, may_misfit, utf8
 
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)'
@@ -269,7 +270,7 @@ def _refusal(data: bytes, message: str, path_at: Callable[[int], Path]) -> Refus
     word = _NOT_A_NUMBER.match(data, offset)
     if word:
         return refuse(f"{word[0].decode()} is not JSON. Write a number, or leave the key out.", "not-json", place)
-    return refuse(f"not JSON: {why}.", "not-json", place)
+    return refuse(f"not JSON: {why}. {advise(why, data, offset)}".rstrip(), "not-json", place)
 
 
 def _offset(data: bytes, line: int, column: int) -> tuple[Place, int]:

@@ -148,8 +148,12 @@ class _Builder:
         built = self._anchors.get(event.anchor, _OPEN)
         if built is _OPEN:
             inside = event.anchor in self._anchors
-            flaw = "is inside the value that it names" if inside else "names no anchor above it"
-            raise self._refuse(event, f"the alias {quoted('*' + event.anchor)} {flaw}.", "yaml-alias", path)
+            flaw = (
+                "is inside the value that it names. Write the value out."
+                if inside
+                else "names no anchor above it. Put a text that begins with * in quotes."
+            )
+            raise self._refuse(event, f"the alias {quoted('*' + event.anchor)} {flaw}", "yaml-alias", path)
         size, height = _measure(built)
         self._aliased += size
         if self._aliased > MOST_ALIASED or depth + height > DEEPEST:

@@ -12,6 +12,7 @@ _RESERVED = "@`%"
 _BRACE_TEXT = re.compile(r"(?:^|[:-]\s)\s*\{[^{}]*\}\s*[^\s,}\]#]")
 _KEY_IN_VALUE = re.compile(r"^\s*(?:- )?[^\s'\"{\[][^:]*:\s+[^'\"{\[].*:(?:\s|$)")
 _BEFORE_KEY = re.compile(r" *(?:- +)*")
+_NO_SPACE = re.compile(r"^\s*(?:- +)*([\w-]+:)(?!//)[^\s:]")
 _ENDS = {"sequence": ("list", "]"), "mapping": ("object", "}")}
 
 
@@ -34,10 +35,16 @@ def advise(error: MarkedYAMLError, text: str) -> str:
     for kind, (noun, end) in _ENDS.items():
         if f"parsing a flow {kind}" in context:
             return f"Close the {noun} that begins in line {_line_of(error.context_mark)} with {end}."
+    if "scanning an alias" in context or "scanning an anchor" in context:
+        return f"Put a text that begins with {'*' if 'alias' in context else '&'} in quotes."
     if any(map(_BRACE_TEXT.search, lines[max(mark.line - 1, 0) : mark.line + 1])):
         return "Put a text that begins with { in quotes."
     if "mapping values" in problem and _KEY_IN_VALUE.match(line):
         return "Put a text with ': ' in quotes."
+    if "mapping values" in problem or "expected ':'" in problem:
+        for number in range(mark.line, max(mark.line - 2, -1), -1):
+            if joined := _NO_SPACE.match(lines[number]) if number < len(lines) else None:
+                return f"Put a space after '{joined[1]}' in line {number + 1}."
     return _advise_indentation(lines, mark.line)
 
 

@@ -157,6 +157,9 @@ def detect_format(file: SuiteFile, formats: Sequence[Format]) -> Format:
         return suite_format.itself if isinstance(suite_format, OtherTool) else suite_format
     document = file.document
     near = ""
+    if isinstance(document.tree, dict) and "rules" in document.tree:
+        message = "this file has rules and no 'karat: 1'. Write 'karat: 1' at the top."
+        raise RefusedError(*document.diagnostics, PathDiagnostic((), message, "missing-karat"))
     if isinstance(document.tree, dict):
         near = next((hint for key in document.tree if (hint := did_you_mean(key, ["cases"]))), "")
     message = f"not a suite: {_descriptions(formats)} {near}".rstrip()

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from karat.model.check import Field
 from karat.model.suite import Suite
+from karat.rules.reading import EACH, FORMS
 from karat.suites.diagnostics import Json, Path, PathDiagnostic
 from karat.suites.formats.base import JsonObject, Karat1Parts, ParsedSuite, SuiteCatalog, SuiteFile, complete_schema
 from karat.suites.formats.builder import check_keys
@@ -63,6 +64,7 @@ def shape(fields: tuple[Field, ...]) -> GoldenShape:
         **flat_fields,
     }
     known_keys.add("in the case itself", keys)
+    known_keys.add("in a rule, in 'rules' of a file with 'karat: 1'", (EACH, *FORMS))
     known_keys.add("under 'expected'", expected_keys)
     case = RecordShape("Case", "One input and what is expected of the answer.", keys, known_keys)
     return GoldenShape(CasesShape(case), case, tuple(flat_fields))

@@ -15,6 +15,8 @@ from karat.suites.shapes.scalars import FINE, ChoiceShape, Found, Schema, Shape,
 from karat.text.key_names import meant_keys, suggest_keys, synonyms_of
 from karat.text.wording import join_words, quoted
 
+MOST_KEYS = 3
+"""As many keys are named as an example."""
 MOST = 500
 """Different unknown keys of one file that get a suggestion: each costs a comparison with every known one."""
 
@@ -80,9 +82,7 @@ class ListShape(Struct, frozen=True):
 
     def validate(self, value: object) -> Found:
         if type(value) is not list:
-            # One entry without its list: say how it is written, if it is one.
-            alone = isinstance(value, str) and not self.item.validate(value)
-            return wrong_type(self.words, value, f"Write [{quoted(str(value))}]." if alone else "")
+            return wrong_type(self.words, value, _write(self, value))
         fits = self.most is None and len(value) >= self.fewest
         diagnostics = FINE if fits else check_size(value, self.fewest, self.most, "entries")
         validate = self.item.validate
@@ -149,11 +149,14 @@ class RecordShape:
     def _required(self) -> tuple[str, ...]:
         return tuple(name for name, key in self.keys.items() if key.required)
 
+    @property
+    def main_key(self) -> str:
+        """The key that must be there, or the first one if none must; none if several must."""
+        return "" if len(self._required) > 1 else next(iter((*self._required, *self.keys)), "")
+
     def validate(self, value: object) -> Found:
         if type(value) is not dict:
-            main = "" if len(self._required) > 1 else next(iter((*self._required, *self.keys)), "")
-            alone = isinstance(value, str) and main and not self._shapes[main].validate(value)
-            return wrong_type(self.words, value, f"Write {{{main}: {quoted(str(value))}}}." if alone else "")
+            return wrong_type(self.words, value, _write(self, value))
         diagnostics: list[PathDiagnostic] = []
         shapes = self._shapes
         for name, entry in value.items():
@@ -236,6 +239,28 @@ class UnionShape:
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
         return {"anyOf": [shape.schema(defs) for shape in self.shapes]}
+
+
+def _write(shape: Shape, value: object) -> str:
+    """`Write [{tool: 'pay'}].`, for a text without the list or object that it is an entry of; nothing for others."""
+    if not isinstance(value, str):
+        return ""
+    if spelled := _spell(shape, value):
+        return f"Write {spelled}."
+    keys = [*shape.keys] if isinstance(shape, RecordShape) else []
+    return f"Write KEY: VALUE, with keys such as {join_words(keys[:MOST_KEYS])}." if keys else ""
+
+
+def _spell(shape: Shape, text: str) -> str:
+    """How a text is written as a value of a shape, if there is one way."""
+    if isinstance(shape, ListShape):
+        entry = _spell(shape.item, text)
+        return f"[{entry}]" if entry else ""
+    if isinstance(shape, RecordShape):
+        main = shape.main_key
+        entry = _spell(shape.keys[main].shape, text) if main else ""
+        return f"{{{main}: {entry}}}" if entry else ""
+    return "" if shape.validate(text) else quoted(text)
 
 
 def is_filler(shape: Shape, value: object) -> bool:

@@ -34,8 +34,22 @@ class Shape(Protocol):
         ...
 
 
+_LEADING_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_HOW_TO_WRITE = {
+    ("a list", dict): "Write [ ] around it, or '- ' before each entry.",
+    ("an object", list): "Write its keys without [ ] around them, and without '- '.",
+    ("a string", list): "Write one text.",
+    ("a string", dict): "Put a text with ': ' in quotes.",
+    ("a string", type(None)): "Write a text: what follows # is a comment, unless it is in quotes.",
+}
+"""How a value is written that is of another type than expected, by what is expected and its type."""
+
+
 def wrong_type(expected: str, value: object, fix: str = "") -> Found:
     actual = f"{value}" if expected == "a whole number" and isinstance(value, float) else kind(value)
+    if isinstance(value, str) and expected.endswith("number") and (number := _LEADING_NUMBER.match(value)):
+        fix = f"Write {number[0]}, without quotes and units."
+    fix = fix or _HOW_TO_WRITE.get((expected, type(value)), "")
     return [PathDiagnostic((), f"expected {expected}, found {actual}. {fix}".rstrip(), "wrong-type")]
 
 
