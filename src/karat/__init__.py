@@ -22,5 +22,8 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> object:
     if name not in _HOME:
-        raise AttributeError(f"module 'karat' has no attribute {name!r}")
+        from difflib import get_close_matches
+
+        near = "".join(f". Did you mean {found!r}?" for found in get_close_matches(name, __all__, n=1, cutoff=0.5))
+        raise AttributeError(f"module 'karat' has no attribute {name!r}{near}")
     return getattr(import_module(_HOME[name]), name)

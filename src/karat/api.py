@@ -854,9 +854,13 @@ def choose_agent(survey: Survey, spec: str | None = None, *, may_ask: bool = Fal
     """The agent that a spec names, else the likeliest found; with `may_ask`, the first that can be reached now."""
     from karat.setup.survey.findings import parse_agent
     from karat.setup.survey.probe import is_listening
+    from karat.targets.catalog import require_kind
+    from karat.targets.config import resolve
 
     if spec is not None:
-        return parse_agent(spec)
+        agent = parse_agent(spec)
+        require_kind(resolve(spec, read_config(find_project(survey.folder)), survey.folder))
+        return agent
     reached = (agent for agent in survey.agents if may_ask and agent.is_local and is_listening(agent))
     return next(reached, next(iter(survey.agents), None))
 

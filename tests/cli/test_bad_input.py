@@ -38,7 +38,10 @@ def deep(*path: str) -> dict[str, Any]:
 SUITES = {
     "empty": ("", "s.json:1:1: the file is empty. [empty-file]"),
     "blank": (" \n\t", "s.json:1:1: the file is empty. [empty-file]"),
-    "not-json": ("suite: yes", "s.json:1:1: not JSON: expected value. A suite is JSON, or YAML in a file whose name ends in .yaml. [not-json]"),
+    "not-json": (
+        "suite: yes",
+        "s.json:1:1: not JSON: expected value. A suite is JSON, or YAML in a .yaml file. [not-json]",
+    ),
     "half-a-file": (GOOD[:-5], "[not-json]"),
     "utf-16": (GOOD.encode("utf-16"), "the file is UTF-16, not UTF-8. Convert it: iconv"),
     "utf-16-without-bom": (GOOD.encode("utf-16-le"), "the file is UTF-16, not UTF-8"),

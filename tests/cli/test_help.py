@@ -209,7 +209,11 @@ def test_help_names_every_command(karat: Karat) -> None:
         pytest.param(["selftest"], "Did you mean 'self-test'?", id="dash"),
         pytest.param(["run", "s.json", "--targt", "x"], "Did you mean", id="option"),
         pytest.param(["--verison"], "'--version'", id="option-of-karat"),
-        pytest.param(["run"], "Missing argument 'SUITE...'. Try 'karat run --help'.", id="no-suite"),
+        pytest.param(
+            ["run"],
+            "Missing argument 'SUITE...'. Write it as `karat run SUITE...`. Try 'karat run --help'.",
+            id="no-suite",
+        ),
         pytest.param(["rescore"], "Missing argument 'JOURNAL...'.", id="no-journal"),
         pytest.param(["rescore", "a", "b"], "a: it cannot be read: No such file or directory.", id="no-such-journal"),
         pytest.param(["run", "s.json", "--timeout", "0"], "0.0 is not in the range x>0.", id="zero"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -207,7 +208,7 @@ def test_articles_follow_their_noun() -> None:
         pytest.param("    prompt:p\n    tags: [a]", "Put a space after 'prompt:' in line 4.", id="no-space"),
         pytest.param("    prompt: [p, q]", "found a list. Write one text.", id="list-for-a-text"),
         pytest.param("    prompt: p\n    tags: {a: b}", "Write [ ] around it, or '- ' before", id="no-list"),
-        pytest.param("    prompt: p\n    expected: [{must_say_any: [a]}]", "without '- '", id="list-of-keys"),
+        pytest.param("    prompt: p\n    expected: [{must_say_any: [a]}]", "without [ ] and '- '.", id="list-of-keys"),
         pytest.param("    prompt: p\n    expected: hi", "Write KEY: VALUE, with keys such as outcome", id="no-key"),
         pytest.param("    prompt: p\n    expected: {max_words: 3 words}", "Write 3, without quotes", id="unit"),
         pytest.param("    prompt: p\n    expected: {tool_calls: pay}", "Write [{tool: 'pay'}].", id="bare-tool"),
@@ -237,7 +238,7 @@ def test_yaml_that_is_refused_says_what_to_write(karat: Karat, line: str, fix: s
     [
         ("[1,]", "trailing comma. Remove the comma before it."),
         ("{'a': 1}", "Put texts in double quotes."),
-        ('{"a": \'x\'}', "Put texts in double quotes."),
+        ("{\"a\": 'x'}", "Put texts in double quotes."),
         ('{"a": “x”}', "Put texts in straight double quotes."),
         ("{a: 1}", "Put keys in double quotes."),
         ('{ // mine\n"a": 1}', "JSON has no comments: remove it."),
@@ -247,7 +248,7 @@ def test_yaml_that_is_refused_says_what_to_write(karat: Karat, line: str, fix: s
         ('{"a": [', "The file ends too early: close what is open."),
         ('{"a": "x\ny"}', r"Write a line break in a text as \n."),
         ('{"a": "\\d"}', r"Write \\ for \ in a text."),
-        ("# notes", "A suite is JSON, or YAML in a file whose name ends in .yaml."),
+        ("# notes", "A suite is JSON, or YAML in a .yaml file."),
         ('{"kind": "header"}\n{"kind": "case"}', "A journal has one on each line: karat rescore JOURNAL."),
     ],
 )
@@ -263,7 +264,7 @@ def test_json_that_is_refused_says_what_to_write(karat: Karat, text: str, fix: s
         ("rules: [{id: r, each: {call: pay}, at_most: 1}]", "Write 'karat: 1' at the top."),
         ("[{id: r, each: {call: pay}, at_most: 1}]", "it belongs in a rule, in 'rules' of a file with 'karat: 1'."),
         ("karat: 1\nrules: []", "Write one: - {id: NAME, each: {call: TOOL}, at_most: 1}"),
-        ("karat: 1\nrules: {r: {each: {call: pay}, at_most: 1}}", "Write [ ] around it, or '- ' before each entry."),
+        ("karat: 1\nrules: {r: {each: {call: pay}, at_most: 1}}", "Write [ ] around it, or '- ' before each."),
     ],
 )
 def test_a_file_of_rules_says_how_it_begins(karat: Karat, rules: str, fix: str) -> None:
@@ -303,6 +304,36 @@ def test_the_word_of_another_tool_is_understood(karat: Karat, typed: str, name: 
     assert f"No such command '{typed}'. Did you mean '{name}'?" in karat(typed).err
 
 
+@pytest.mark.parametrize(
+    ("command", "fix"),
+    [
+        ("run", "Missing argument 'SUITE...'. Write it as `karat run SUITE...`."),
+        ("compare @last", "Write it as `karat compare BASE NEW...`."),
+        ("watch policy.yaml", "It takes no argument. A file goes with --rules or --suite."),
+        ("convert s.yaml s.json", "Write it as `karat convert SUITE`. A file goes with --output."),
+        ("init .", "It takes no argument."),
+        ("guard policy.yaml", "Commands: check, hook, install, log, mcp, serve."),
+        ("tape chek s.yaml", "Did you mean 'check'?"),
+        ("baseline save @last", "Commands: set, show."),
+        ("audit j.jsonl --min-kill 90", "'90' is not a share, such as 0.95 or 95%."),
+        ("run s.yaml --min-pass-rate 2", "'2' is not a share, such as 0.95 or 95%."),
+        ("check c.jsonl --max-broken 5", "'5' is not a share, such as 0.5% or 0.005."),
+    ],
+)
+def test_a_command_line_that_cannot_be_read_says_how_it_is_written(karat: Karat, command: str, fix: str) -> None:
+    ran = karat(*command.split())
+    assert (ran.code, ran.err.count("\n")) == (4, 1)
+    assert fix in ran.err
+
+
+def test_a_share_may_be_written_in_percent(karat: Karat) -> None:
+    run = ("run", write("s.json", eval_set(case())), "-t", traces(A="x"))
+    karat(*run)
+    karat(*run)
+    reached, missed = (karat("compare", "@last", "@last", "--min-pass-rate", rate).out for rate in ("1%", "0.01"))
+    assert reached == missed
+
+
 def test_journals_that_are_not_there(karat: Karat) -> None:
     assert "There is no run yet: karat run SUITE" in karat("compare", "@last-5", "@last").err
     assert "A run writes one: karat run SUITE" in karat("audit", "gone.jsonl").err
@@ -323,6 +354,47 @@ def test_toml_that_is_refused_says_what_to_write(karat: Karat, text: str, fix: s
     write("karat.toml", text)
     ran = karat("run", write("s.json", eval_set(case())), "-t", "python:agent.py:ask")
     assert (ran.code, fix in ran.err, "4711" in ran.err) == (4, True, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[targets.x]\nurl = "http://127.0.0.1:3000"\n', "unknown key 'url'. A target has `use`, such as"),
+        ('rules = ["polcy.yaml"]\n', "`rules` of the configuration: 'polcy.yaml': no such file."),
+    ],
+)
+def test_a_table_of_the_configuration_says_what_it_lacks(karat: Karat, text: str, message: str) -> None:
+    write("karat.toml", text)
+    ran = karat("run", write("s.json", eval_set(case())), "-t", traces(A="x"))
+    assert (ran.code, message in ran.err) == (4, True)
+
+
+@pytest.mark.parametrize(
+    ("given", "fix"),
+    [
+        ("an answer", "For an answer alone, give {'final_message': ANSWER}"),
+        ([{"role": "user"}], "give karat.trace_from_messages(MESSAGES)"),
+        (3, "Give a karat.Trace, or a dict with `final_message` and `tool_calls`."),
+    ],
+)
+def test_what_is_no_trace_says_what_to_give(given: Any, fix: str) -> None:
+    with pytest.raises(package.KaratError, match=re.escape(fix)):
+        package.check(given, must_say_any=["x"])
+    with pytest.raises(package.KaratError, match="the case comes before the trace"):
+        package.judge(given, {"final_message": "x"})
+
+
+def test_a_turn_that_was_not_awaited_says_so() -> None:
+    async def ask() -> None: ...
+
+    with pytest.raises(package.KaratError, match="write `await`"):
+        package.check(turn := ask())  # type: ignore[arg-type]
+    turn.close()
+
+
+def test_a_name_that_karat_lacks_is_likened_to_those_it_has() -> None:
+    with pytest.raises(AttributeError, match="Did you mean 'compare_runs'"):
+        package.compare  # noqa: B018
 
 
 @pytest.mark.parametrize(
@@ -403,12 +475,21 @@ def test_a_matrix_shows_no_secret_and_names_what_to_write(karat: Karat) -> None:
         ("view nowhere", "Run a suite first: karat run SUITE."),
         ("run s.yaml -t replay:list.json", "a JSON list, and a recording has one JSON object on each line"),
         ("run s.yaml -t python:agnet.py:ask", "Did you mean 'agent.py'?"),
+        ("run s.yaml -t python:agnt:ask", "Did you mean 'agent'?"),
+        ("run s.yaml -t replay:other.jsonl", "others.jsonl'? [config]"),
+        ("check cc.jsonl --rules p", "p: no such file. Did you mean 'p.yaml'?"),
+        ("check c.jsonl --suite s.yaml", "s.yaml: there is nothing to hold the conversations to. It has no `rules`"),
+        ("draft other.jsonl", "Did you mean 'others.jsonl'?"),
+        ("inspect localhost:3000", "Did you mean 'http://localhost:3000'?"),
+        ("init --yes --target agent.py:ask", "Did you mean 'python:agent.py:ask'?"),
+        ("report @last -f junit", "Here, name the journal."),
         ("validate judged.yaml", "No model judges in Karat"),
         ("validate tests.yaml", "expected: {tool_calls: [{tool: NAME}]}"),
     ],
 )
 def test_a_file_in_the_wrong_place_says_where_it_belongs(karat: Karat, command: str, fix: str) -> None:
     write("s.yaml", f"karat: 1\n{CASE}")
+    write("others.jsonl", "{}")
     write("p.yaml", "karat: 1\nrules: [{id: r, each: {call: pay}, at_most: 1}]\n")
     write("c.jsonl", '{"messages": [{"role": "user", "content": "hi"}]}\n')
     write("list.json", '[{"case_id": "a"}]')

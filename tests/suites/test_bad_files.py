@@ -63,10 +63,20 @@ TWICE = "duplicate key. Keep one. [duplicate-key]"
             ["s.json:2:3: a NUL byte at offset 10: this is not text. Save the suite as UTF-8. [nul-byte]"],
             id="nul",
         ),
-        pytest.param(b"hello", ["s.json:1:1: not JSON: expected value. A suite is JSON, or YAML in a file whose name ends in .yaml. [not-json]"], id="not-json"),
-        pytest.param('["é",\n1,]', ["s.json:2:3: not JSON: trailing comma. Remove the comma before it. [not-json]"], id="trailing-comma"),
         pytest.param(
-            '{"é": 1 2}', ["s.json:1:9: not JSON: expected `,` or `}`. Put a comma before it. [not-json]"], id="column-in-characters"
+            b"hello",
+            ["s.json:1:1: not JSON: expected value. A suite is JSON, or YAML in a .yaml file. [not-json]"],
+            id="not-json",
+        ),
+        pytest.param(
+            '["é",\n1,]',
+            ["s.json:2:3: not JSON: trailing comma. Remove the comma before it. [not-json]"],
+            id="trailing-comma",
+        ),
+        pytest.param(
+            '{"é": 1 2}',
+            ["s.json:1:9: not JSON: expected `,` or `}`. Put a comma before it. [not-json]"],
+            id="column-in-characters",
         ),
         pytest.param(
             '{"cases": [NaN]}',

@@ -220,7 +220,11 @@ def test_braces_that_are_nearly_a_variable_are_a_warning() -> None:
             ["prompt: 'n' is a list or an object, which cannot be part of a text. [wrong-type]"],
             id="list-in-a-text",
         ),
-        pytest.param({"vars": [1]}, ["vars: expected an object, found a list. Write its keys without [ ] around them, and without '- '. [wrong-type]"], id="vars"),
+        pytest.param(
+            {"vars": [1]},
+            ["vars: expected an object, found a list. Write its keys without [ ] and '- '. [wrong-type]"],
+            id="vars",
+        ),
         pytest.param(
             {"turns": [{"prompt": "p", "expected": EXPECTED}]},
             ["prompt: 'turns' is here too. Keep one. [duplicate-field]"],

@@ -60,7 +60,7 @@ s.json:6:2 cases[1]: the case checks nothing. Say in 'expected' what you expect.
 s.json:6:9 cases[1].id: cases[0] already has the id 'A'. Give each case its own. [duplicate-id]
 s.json:7:9 cases[2].id: contains a control character. Write it on one line, without tabs and escapes. \
 [control-character]
-s.json:7:44 cases[2].expected: expected an object, found a list. Write its keys without [ ] around them, and without '- '. [wrong-type]
+s.json:7:44 cases[2].expected: expected an object, found a list. Write its keys without [ ] and '- '. [wrong-type]
 s.json:7:48 cases[2].catgory: unknown field. Did you mean 'category'? [unknown-field]
 s.json:8:2 cases[3]: expected an object, found a number. [wrong-type]
 s.json:9:67 cases[4].scoring.soft_score.weights: no group has a weight over zero. Give one, or leave the weights out. \
@@ -244,7 +244,8 @@ def test_a_vocabulary_from_outside_brings_its_own_fields() -> None:
         f"s.json:2:24 cases[0].expected.colours[0].shade: an empty string expects nothing. {NOTHING}",
         "s.json:2:28 cases[0].expected.colours[0].nmae: unknown field. Did you mean 'name'? [unknown-field]",
         "s.json:2:44 cases[0].expected.colours[1]: expected an object, found a number. [wrong-type]",
-        "s.json:2:62 cases[0].expected.schema[1]: expected a whole number, found a string. Write 2, without quotes and units. [wrong-type]",
+        "s.json:2:62 cases[0].expected.schema[1]: expected a whole number, found a string."
+        " Write 2, without quotes and units. [wrong-type]",
     ]
 
 

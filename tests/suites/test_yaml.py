@@ -69,7 +69,8 @@ def nested_aliases() -> str:
                 's.yaml:3:9 cases[0].id: expected a string, found a number. Put it in quotes: "12". [wrong-type]',
                 "s.yaml:5:16 cases[0].expected.é: unknown field. Start its name with 'x-' to keep it as a note. "
                 "[unknown-field]",
-                "s.yaml:5:36 cases[0].expected.must_not_say: expected a list, found an object. Write [ ] around it, or '- ' before each entry. [wrong-type]",
+                "s.yaml:5:36 cases[0].expected.must_not_say: expected a list, found an object."
+                " Write [ ] around it, or '- ' before each. [wrong-type]",
             ],
             id="wrong-fields",
         ),
@@ -105,7 +106,12 @@ def nested_aliases() -> str:
             id="key",
         ),
         pytest.param(
-            "- *a\n", ["s.yaml:1:3 [0]: the alias '*a' names no anchor above it. Put a text that begins with * in quotes. [yaml-alias]"], id="no-anchor"
+            "- *a\n",
+            [
+                "s.yaml:1:3 [0]: the alias '*a' names no anchor above it."
+                " Put a text that begins with * in quotes. [yaml-alias]"
+            ],
+            id="no-anchor",
         ),
         pytest.param(
             "- &a [*a]\n",

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from karat.cli.options import PATH
+from karat.cli.options import PATH, Share
 from karat.errors import UsageError
 
 OF_SUITES = ("min_kill", "suite")
@@ -20,7 +20,7 @@ OF_GRADERS = ("min_caught", "threshold", "timeout", "asks", "verdicts", "reviews
 @click.argument("journals", nargs=-1, required=True, metavar="JOURNAL...")
 @click.option(
     "--min-kill",
-    type=click.FloatRange(0, 1),
+    type=Share(),
     default=0.9,
     metavar="R",
     help="Exit with 1 if the suite catches a smaller share of wrong traces.",

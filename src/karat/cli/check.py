@@ -9,26 +9,10 @@ from typing import Any, get_args
 
 import click
 
-from karat.cli.options import AT_LEAST_ONE, PATH
+from karat.cli.options import AT_LEAST_ONE, PATH, Share
 from karat.options import HOW_TO_RUN, ExecutorName
 
 GROUPS = ("day", "week", "model", "version", "user")
-
-
-class Share(click.ParamType[float]):
-    """`0.5%` or `0.005`."""
-
-    name = "share, such as 0.5%"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        text = str(value).strip()
-        try:
-            share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-        except ValueError:
-            share = -1.0
-        if not 0 <= share < 1:
-            self.fail(f"{value!r} is not a {self.name} or 0.005.", param, ctx)
-        return share
 
 
 @click.command(short_help="Judge recorded conversations by rules: what share broke them, which, and since when?")
@@ -45,7 +29,10 @@ class Share(click.ParamType[float]):
 )  # fmt: skip
 @click.option("--sample", type=AT_LEAST_ONE, metavar="N", help="Judge N conversations, drawn at random.")
 @click.option(
-    "--max-broken", type=Share(), metavar="SHARE", help="Gate: at most this share breaks each rule, such as 0.5%."
+    "--max-broken",
+    type=Share("0.5% or 0.005", may_be_all=False),
+    metavar="SHARE",
+    help="Gate: at most this share breaks each rule, such as 0.5%.",
 )
 @click.option("--allow-unknown", is_flag=True, help="Without a gate: accept conversations in which a rule is unknown.")
 @click.option(

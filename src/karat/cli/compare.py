@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from karat.cli.options import PATH
+from karat.cli.options import PATH, Share
 
 FORMATS = ("terminal", "json", "markdown", "html")
 
@@ -16,13 +16,16 @@ FORMATS = ("terminal", "json", "markdown", "html")
 @click.argument("new", nargs=-1, required=True)
 @click.option("--format", "form", type=click.Choice(FORMATS), default="terminal", help="What is printed.")
 @click.option("--output", type=PATH, metavar="FILE", help="Write the --format to a file, and text to the terminal.")
-@click.option("--confidence", type=float, metavar="C", help="Confidence level (default: that of [gate], or 0.95).")
+@click.option("--confidence", type=Share(), metavar="C", help="Confidence level (default: that of [gate], or 0.95).")
 @click.option("--max-new-failures", type=int, metavar="N", help="Gate: at most N cases broke.")
 @click.option(
-    "--min-pass-rate", type=float, metavar="R", help="Gate: the new pass rate is at least R (at --confidence)."
+    "--min-pass-rate", type=Share(), metavar="R", help="Gate: the new pass rate is at least R (at --confidence)."
 )
 @click.option(
-    "--non-inferior", type=float, metavar="D", help="Gate: the pass rate fell by at most D (at --confidence)."
+    "--non-inferior",
+    type=Share("0.05 or 5%"),
+    metavar="D",
+    help="Gate: the pass rate fell by at most D (at --confidence).",
 )
 @click.option(
     "--max-seconds-ratio", type=float, metavar="X", help="Gate: at most X times the seconds (at --confidence)."

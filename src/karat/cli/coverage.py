@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from karat.cli.options import PATH
+from karat.cli.options import PATH, Share
 from karat.errors import UsageError
 
 FORMATS = ("terminal", "json", "markdown", "html")
@@ -17,7 +17,7 @@ FORMATS = ("terminal", "json", "markdown", "html")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option(
     "--min-asserted",
-    type=click.FloatRange(0, 1),
+    type=Share(),
     metavar="R",
     help="Gate: exit with 1 if cases require calls of a smaller share of the tools.",
 )

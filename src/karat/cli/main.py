@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from karat.cli.usage import explain, suggest_command
 from karat.errors import ExitCode, KaratError, SuiteError
 from karat.version import __version__
 
@@ -28,12 +29,6 @@ GROUPS = {
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 """Each is `command` of the module of its name."""
-OTHER_WORDS = {
-    "diff": "compare", "eval": "run", "evaluate": "run", "generate": "draft", "grid": "matrix", "import": "convert",
-    "judge": "rescore", "new": "init", "open": "view", "record": "tape", "replay": "tape", "retry": "rerun",
-    "serve": "view", "show": "report", "start": "init", "test": "run", "ui": "view",
-}  # fmt: skip
-"""What other tools call a command."""
 ROOM = 200
 """No short help is cut."""
 COMPLETE = "_KARAT_COMPLETE"
@@ -70,25 +65,7 @@ class Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            near = OTHER_WORDS.get(args[0]) or next((name for name in COMMANDS if is_slip(args[0], name)), "")
-            hint = f" Did you mean {near!r}?" if near else ""
-            raise click.UsageError(f"{error.message}{hint}", ctx) from error
-
-
-def is_slip(typed: str, name: str) -> bool:
-    """Whether one slip of a finger makes this of a name: a letter more, less or another, or two that changed places."""
-    if abs(len(typed) - len(name)) > 1 or typed == name:
-        return False
-    start = next(
-        (i for i, pair in enumerate(zip(typed, name, strict=False)) if pair[0] != pair[1]), len(min(typed, name))
-    )
-    short, other = typed[start:], name[start:]
-    return (
-        short[1:] == other[1:]
-        or short[1:] == other
-        or short == other[1:]
-        or (short[:2] == other[:2][::-1] and short[2:] == other[2:])
-    )
+            raise click.UsageError(f"{error.message} {suggest_command(args[0], COMMANDS)}".rstrip(), ctx) from error
 
 
 @click.group(
@@ -137,10 +114,7 @@ def run(arguments: list[str]) -> int:
         print_error(NOWHERE if _is_nowhere() else f"karat: {error}")
         return error.exit_code
     except click.ClickException as error:
-        context = error.ctx if isinstance(error, click.UsageError) else None
-        hint = f" Try '{context.command_path} --help'." if context else ""
-        message = " ".join(error.format_message().split())
-        print_error(f"karat: {message}{'' if message.endswith(('.', '?', '?)')) else '.'}{hint}")
+        print_error(f"karat: {explain(error)}")
         return ExitCode.USAGE
     except (KeyboardInterrupt, click.Abort):
         print_error("karat: interrupted")

@@ -36,6 +36,24 @@ class Seconds(click.FloatRange):
         return seconds
 
 
+class Share(click.ParamType[float]):
+    """`0.5%` or `0.005`, at least 0 and at most 1."""
+
+    def __init__(self, example: str = "0.95 or 95%", *, may_be_all: bool = True) -> None:
+        self.name = f"share, such as {example}"
+        self._may_be_all = may_be_all
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        text = str(value).strip()
+        try:
+            share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            share = math.nan
+        if not (0 <= share < 1 or (share == 1 and self._may_be_all)):
+            self.fail(f"{value!r} is not a {self.name}.", param, ctx)
+        return share
+
+
 class RepeatsParameter(click.IntRange):
     """How often, or `auto`."""
 
@@ -101,7 +119,7 @@ def click_option(option: Option, *, again: bool = False) -> Callable[[Command], 
     if option.least is not None and option.type is not Repeats:
         how = {"type": click.IntRange(min=option.least)}
     elif option.under < math.inf:
-        how = {"type": click.FLOAT}
+        how = {"type": Share()}
     return click.option(
         *option.spellings,
         option.name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
@@ -90,6 +91,8 @@ def check(trace: Trace | Mapping[str, object], **expected: Unpack[CheckKeywords]
     requirements: dict[str, object] = dict(expected)
     project = find_project()
     around = {key: requirements.pop(key) for key in OF_SUITE if key in requirements}
+    if not isinstance(trace, Trace | Mapping):
+        raise _not_a_trace(trace)
     prompt = (trace.input if isinstance(trace, Trace) else str(trace.get("input") or "")) or NAME
     case = read_case({"id": NAME, "prompt": prompt, "expected": requirements}, project, **around)
     observed_trace = read_trace(trace if isinstance(trace, Trace) else {**trace, "case_id": None}, case)
@@ -109,9 +112,12 @@ def _differences(record: CaseRecord, project: Project) -> tuple[ComparedValues, 
     return tuple(differences)
 
 
-def read_case(document: Mapping[str, object], project: Project, **around: object) -> Case:
+def read_case(document: object, project: Project, **around: object) -> Case:
     """A case from a dict as a Karat 1 suite has it; `around` are keys of the top of the suite."""
     __tracebackhide__ = True
+    if not isinstance(document, Mapping):
+        fix = "Give karat.case(...), or a dict with the keys of a case; the case comes before the trace."
+        raise UsageError(f"{type(document).__name__!r} is not a case.", fix=fix, slug="bad-case")
     case = {"id": NAME, **document}
     try:
         (case_read,) = load_in({"karat": 1, **around, "cases": [case]}, project).cases
@@ -125,14 +131,25 @@ def read_case(document: Mapping[str, object], project: Project, **around: object
     return case_read
 
 
+def _not_a_trace(trace: object) -> UsageError:
+    """The error for what is neither a trace nor a dict."""
+    fix = "Give a karat.Trace, or a dict with `final_message` and `tool_calls`."
+    if isinstance(trace, str):
+        fix = "For an answer alone, give {'final_message': ANSWER}; with `tool_calls` if it made calls."
+    elif isinstance(trace, list | tuple):
+        fix = "For messages of a conversation, give karat.trace_from_messages(MESSAGES)."
+    elif inspect.isawaitable(trace):
+        fix = "It is still to be awaited: write `await`; for karat_agent there is ask_sync too."
+    return UsageError(f"{type(trace).__name__!r} is not a trace.", fix=fix, slug="bad-trace")
+
+
 def read_trace(trace: object, case: Case) -> Trace:
     """A trace, or one from a dict as a `python:` agent may return it."""
     __tracebackhide__ = True
     if isinstance(trace, Trace):
         return trace
     if not isinstance(trace, Mapping):
-        fix = "Give a karat.Trace, or a dict with `final_message` and `tool_calls`."
-        raise UsageError(f"{type(trace).__name__!r} is not a trace.", fix=fix, slug="bad-trace")
+        raise _not_a_trace(trace)
     try:
         short = read(dict(trace))
     except ValueError as error:

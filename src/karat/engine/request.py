@@ -282,7 +282,7 @@ def find_target(
     if target is None or target == "":
         target = config.target
     if target is None:
-        fix = "Name one such as python:module:function, or set `target` in karat.toml."
+        fix = "Name one: --target python:module:function, or `target` in karat.toml."
         raise UsageError("no target was given.", fix=fix, slug="no-target")
     name = target if isinstance(target, str) else ""
     if text(name) != name:

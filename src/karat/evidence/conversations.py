@@ -13,6 +13,7 @@ from karat.providers.gemini import read_content
 from karat.providers.messages import SYSTEM, CallRequest, ChatMessage, ReturnedResult, read_message
 from karat.text.clean import jsonable, text
 from karat.text.tool_names import is_helper
+from karat.text.wording import with_article
 
 UNREAD = "a message of the conversation could not be read: it is neither an object nor a message of LangChain"
 GEMINI_ROLES = ("user", "model", "function")
@@ -29,6 +30,8 @@ def trace_from_messages(messages: Iterable[object], *, case_id: str = "") -> Tra
     plain text, it may be the words of an exception, so whether the call succeeded is unknown. A call without a result
     was requested, and it is unknown whether it ran. Raises ValueError for what cannot be read.
     """
+    if isinstance(messages, Mapping | str):
+        raise ValueError(f"messages are a list, not {with_article(type(messages).__name__)}")
     return build_conversation(map(_read, messages), case_id)
 
 

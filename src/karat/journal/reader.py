@@ -251,7 +251,9 @@ _NAME = re.compile(r"-\d{8}T\d{6}Z.*\.jsonl\Z")
 def unreadable(error: OSError, path: str) -> JournalError:
     """The error for a journal that cannot be opened."""
     fix = ""
-    if isinstance(error, IsADirectoryError):
+    if path.startswith("@"):
+        fix = "Names such as @last are for `karat compare` and `karat matrix`. Here, name the journal."
+    elif isinstance(error, IsADirectoryError):
         fix = "Name a journal in it, a .jsonl file."
     elif isinstance(error, FileNotFoundError):
         folder = os.path.dirname(path) or "."

@@ -42,7 +42,7 @@ def load_attribute(spec: str, root: Path, path: Sequence[Path]) -> object:
         raise ConfigError(message, fix="Write it as 'module:function' or 'file.py:function'.")
     is_file = source.endswith(".py")
     with _modules_of([(root / source).parent, *path] if is_file else path):
-        value: object = _from_file(root / source, spec) if is_file else _from_name(source, spec)
+        value: object = _from_file(root / source, spec) if is_file else _from_name(source, spec, path)
     for name in name_path.split("."):
         try:
             value = getattr(value, name)
@@ -123,13 +123,13 @@ def _is_elsewhere(module: ModuleType, path: Path) -> bool:
     return origin != path and path not in origin.parents and "site-packages" not in origin.parts
 
 
-def _from_name(name: str, spec: str) -> ModuleType:
+def _from_name(name: str, spec: str, path: Sequence[Path]) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
             message = f"{spec!r}: there is no module {error.name!r}."
-            raise ConfigError(message, fix=_suggest_module(name)) from None
+            raise ConfigError(message, fix=_suggest_module(name, path)) from None
         raise _not_importable(spec, error) from error
     except KeyboardInterrupt:
         raise
@@ -137,12 +137,13 @@ def _from_name(name: str, spec: str) -> ModuleType:
         raise _not_importable(spec, error) from error
 
 
-def _suggest_module(name: str) -> str:
+def _suggest_module(name: str, path: Sequence[Path]) -> str:
     file, _, ending = name.rpartition(".")
     if file and ending in SCRIPTS:
         run = f"`command:PROGRAM {name}`"
         return f"{name} is not Python: start it as a service and name its http:// address, or run it as {run}."
-    return "Run from its directory, or name its directory in `python_path`."
+    near = did_you_mean(name, [file.stem for folder in path for file in folder.glob("*.py")])
+    return near or "Run from its directory, or name its directory in `python_path`."
 
 
 def _from_file(file: Path, spec: str) -> ModuleType:

@@ -97,7 +97,10 @@ def read_project_rules(catalog: SuiteCatalog, file: SuiteFile) -> SuiteRules:
         reader = _RulesReader(file)
         rules_of_file = reader.read_named(path, FilePath(path).name, ())
         rules += rules_of_file.rules
-        wrong += rules_of_file.problems
+        wrong += [
+            one if one.file else one._replace(message=f"`rules` of the configuration: {one.message}")
+            for one in rules_of_file.problems
+        ]
     return SuiteRules(rules, wrong)
 
 

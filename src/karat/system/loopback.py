@@ -277,7 +277,7 @@ class LoopbackServer:
         except OSError as error:
             listening.close()
             message = f"{self._name} cannot listen at {host}:{port}: {error.strerror}."
-            fix = "Stop the program that listens there, or let Karat choose a free port."
+            fix = "Stop the program that listens there, or choose another port; 0 is any free one."
             raise ConfigError(message, fix=fix, slug="port-in-use") from error
         self.port = listening.getsockname()[1]
         self._listening = listening

@@ -126,10 +126,16 @@ def _suggest_kind(config: TargetConfig) -> str:
 
 
 def _build_plugin(config: TargetConfig) -> Target:
+    require_kind(config)
+    point = packages.find_entry_points(ENTRY_POINTS)[config.kind]
+    return build_external(packages.load_entry_point(point), config, packages.where(point))
+
+
+def require_kind(config: TargetConfig) -> None:
+    """Raise ConfigError if there is no such kind of target, with what may be meant."""
     entry_points = packages.find_entry_points(ENTRY_POINTS)
-    point = entry_points.get(config.kind)
-    if point is not None:
-        return build_external(packages.load_entry_point(point), config, packages.where(point))
+    if config.kind in entry_points or any(kind.name == config.kind for kind in KINDS):
+        return
     names = [*(kind.name for kind in KINDS), *sorted(entry_points)]
     message = f"there is no kind of target {config.kind!r} (known: {', '.join(names)})."
     fix = _suggest_kind(config) or did_you_mean(config.kind, names) or f"Write it as '{KINDS[0].example}'."

@@ -34,6 +34,7 @@ WIRE_KINDS = frozenset({"http", "https", "openai", "langgraph-server", "ag-ui", 
 """Kinds that have nearly nothing but options of their own: these are in the table of the target itself."""
 AGENT_KINDS = frozenset({"claude-code", "codex", "gemini", "opencode", "mini-swe-agent"})
 """Kinds that are programs of coding agents: what may follow the colon is a model."""
+USE_FIX = "A target has `use`, such as use = 'python:agent.py:answer' or use = 'http://localhost:3000/chat'."
 OPTIONS_FIX = "If it is an option of this kind of target, put it into `options`: options = { … }."
 _SECONDS = {"s": 1, "sec": 1, "second": 1, "min": 60, "m": 60, "minute": 60, "h": 3600, "hour": 3600}
 _RATE = lazy.pattern(r"\s*(\d{1,9})\s*/\s*([a-z]+)\s*", re.IGNORECASE)
@@ -306,7 +307,7 @@ def _target(name: str, table: dict[str, object], project: Project) -> TargetConf
         )
     except ConfigError as error:
         if error.slug == "unknown-key":
-            error.fix = error.fix or OPTIONS_FIX
+            error.fix = error.fix or (OPTIONS_FIX if "use" in table else USE_FIX)
         raise
     kind, colon, spec = settings.use.partition(":")
     if not is_spec(kind, colon, spec):

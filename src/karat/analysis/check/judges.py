@@ -201,7 +201,8 @@ def read_judge(policies: Sequence[AnyPolicy], suite: AnyPolicy | None, project: 
     specs: list[CheckSpec] = []
     if not policies and suite is None:
         policies = [project.root / path for path in project.rules]
-    for policy in [*policies, *([] if suite is None else [suite])]:
+    files = [*policies, *([] if suite is None else [suite])]
+    for policy in files:
         file = SuiteFile(*source(policy))
         for rule in read_file(file, catalog_for(project)).rules:
             if rules.setdefault(rule.id, rule).args != rule.args:
@@ -210,8 +211,10 @@ def read_judge(policies: Sequence[AnyPolicy], suite: AnyPolicy | None, project: 
         if policy is suite:
             specs += _read_defaults(file, project)
     if not (rules or specs):
-        where = ", ".join(SuiteFile(*source(policy)).path for policy in policies)
-        fix = f"It has no rules. {NAME_RULES}" if where else NAME_RULES
+        where = ", ".join(SuiteFile(*source(policy)).path for policy in files)
+        fix = f"It has no rules. {NAME_RULES}" if policies else NAME_RULES
+        if suite is not None:
+            fix = "It has no `rules`, and no `defaults` with `expected`. What a case expects is for its own prompt."
         raise UsageError(NO_RULES, where=where, fix=fix, slug="no-rules")
     return ConversationJudge([*rules.values()], specs, project)
 

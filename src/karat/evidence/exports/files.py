@@ -18,6 +18,7 @@ import msgspec
 from karat.evidence.exports.base import ExportRow
 from karat.evidence.exports.record import ExportError
 from karat.evidence.exports.storage import is_address, list_files, open_stream
+from karat.text.file_names import suggest_file
 
 Source: TypeAlias = str | Path
 """A path, or the address of a file of storage."""
@@ -224,4 +225,6 @@ def open_file(source: Source) -> ExportFile:
     try:
         return ExportFile(path, path.open("rb"))
     except OSError as error:
-        raise ExportError(f"it cannot be read: {error.strerror}", where=str(path), fix="Check the path.") from error
+        raise ExportError(
+            f"it cannot be read: {error.strerror}", where=str(path), fix=suggest_file(str(path))
+        ) from error

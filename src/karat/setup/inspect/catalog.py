@@ -17,6 +17,7 @@ from karat.plugins.project import Project
 from karat.setup.inspect.inspection import Inspection
 from karat.setup.survey.findings import LOOPBACK
 from karat.setup.survey.survey import find_node_route
+from karat.targets.catalog import require_kind
 from karat.targets.config import TargetConfig, read_config, resolve
 from karat.text.wording import did_you_mean, join_words
 
@@ -52,6 +53,7 @@ async def inspect_target(config: TargetConfig, prompts: Sequence[str]) -> Inspec
     """Inspect the agent of a configuration with these prompts, or with a greeting."""
     entry = INSPECTORS.get(config.kind)
     if entry is None:
+        require_kind(config)
         fix = did_you_mean(config.kind, INSPECTORS) or f"Inspect a target of kind {join_words([*INSPECTORS])}."
         raise UsageError(f"targets of kind {config.kind!r} cannot be inspected.", fix=fix, slug="not-inspectable")
     if len(prompts) > entry.prompts:

@@ -21,7 +21,7 @@ _BY_REASON = (
     ("expected `,`", "Put a comma before it."),
     ("key must be a string", "Put keys in double quotes."),
 )
-NOT_A_SUITE = "A suite is JSON, or YAML in a file whose name ends in .yaml."
+NOT_A_SUITE = "A suite is JSON, or YAML in a .yaml file."
 
 
 def advise(why: str, data: bytes, offset: int) -> str:

@@ -8,23 +8,19 @@ import math
 import os
 import stat
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
 
 from karat.errors import UsageError
 from karat.suites.diagnostics import Json, PathDiagnostic, Place, refuse
 from karat.suites.diagnostics import Path as TreePath
-from karat.text.wording import likeness, quoted
+from karat.text.file_names import suggest_file
 
 SuiteSource: TypeAlias = Path | str | Mapping[str, object] | Sequence[Mapping[str, object]]
 
 OUT_OF_RANGE = "the number does not fit in 64 bits. Write it as a string."
 LARGEST = 256 << 20
 PIECE = 1 << 20
-ALIKE_FILES = 0.8
-MOST_FILES = 1000
-"""As many files of a folder are looked at for a name like one that is missing."""
 
 _HANDED_OVER = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 """Where the shell passes what it has opened: a pipe there has somebody at its other end."""
@@ -53,7 +49,7 @@ def read_bytes(path: str | Path) -> bytes:
         with open(path, "rb") as file:
             data = file.read(min(about.st_size or LARGEST, LARGEST) + 1)
     except FileNotFoundError:
-        raise UsageError("no such file.", where=name, fix=_suggest_file(name), slug="missing-file") from None
+        raise UsageError("no such file.", where=name, fix=suggest_file(name), slug="missing-file") from None
     except (OSError, ValueError) as error:
         why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
         raise UsageError(f"cannot be read: {why}.", where=name, slug="unreadable-file") from None
@@ -61,25 +57,6 @@ def read_bytes(path: str | Path) -> bytes:
         message = f"is larger than {LARGEST >> 20} MiB, the limit for a suite."
         raise UsageError(message, where=name, fix="Split it into several suites.", slug="too-large")
     return data
-
-
-def _suggest_file(path: str) -> str:
-    """How to correct the name of a file that is missing: by one that is next to its place."""
-    folder, name = os.path.split(path)
-    try:
-        with os.scandir(folder or ".") as entries:
-            there = [entry.name for entry in islice(entries, MOST_FILES)]
-    except (OSError, ValueError):
-        return "Check the path."
-    stem = os.path.splitext(name)[0]
-    best = max(
-        there,
-        key=lambda candidate: (likeness(stem, os.path.splitext(candidate)[0]), likeness(name, candidate)),
-        default="",
-    )
-    if likeness(stem, os.path.splitext(best)[0]) < ALIKE_FILES:
-        return "Check the path."
-    return f"Did you mean {quoted(os.path.join(folder, best))}?"
 
 
 def _refuse_odd(path: str, mode: int) -> None:

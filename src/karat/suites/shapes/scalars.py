@@ -36,8 +36,8 @@ class Shape(Protocol):
 
 _LEADING_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _HOW_TO_WRITE = {
-    ("a list", dict): "Write [ ] around it, or '- ' before each entry.",
-    ("an object", list): "Write its keys without [ ] around them, and without '- '.",
+    ("a list", dict): "Write [ ] around it, or '- ' before each.",
+    ("an object", list): "Write its keys without [ ] and '- '.",
     ("a string", list): "Write one text.",
     ("a string", dict): "Put a text with ': ' in quotes.",
     ("a string", type(None)): "Write a text: what follows # is a comment, unless it is in quotes.",

@@ -33,10 +33,12 @@ from karat.targets.recordings.otlp import OtlpRecording, index_lines, is_otlp
 from karat.targets.recordings.result_files import RecordedAnswers, RecordedCase, read_results, restore_names
 from karat.targets.short_form import Short, read, to_trace
 from karat.text.clean import loads, table
+from karat.text.file_names import suggest_file
 from karat.text.key_names import suggest_keys
-from karat.text.wording import did_you_mean, pluralize
+from karat.text.wording import did_you_mean, join_words, pluralize, quoted
 
 PROBLEMS_CAP = 20
+MOST_NAMED = 3
 OTHER_PROMPT = "the trace was recorded with another prompt: record it again"
 WHOLE_ONLY = frozenset({"unobserved", "cuts"})
 """A line with one of these keys is a whole trace: what it leaves out was observed to be empty."""
@@ -107,7 +109,7 @@ class ReplayTarget:
         try:
             self._file = self._path.open("rb")
         except OSError as error:
-            raise ConfigError(f"the recording cannot be read: {error.strerror}.", where=str(self._path)) from error
+            raise _unreadable(error, str(self._path)) from error
         self._spans = OtlpRecording(str(self._path), self._file) if is_otlp(self._file) else None
         diagnostics = self._index(self._file) if self._spans is None else self._spans.index()
         found = tuple(islice(diagnostics, PROBLEMS_CAP))
@@ -204,8 +206,14 @@ class ReplayTarget:
         if repeat and case_id in case_ids:
             return TargetError("not-recorded", f"{self._path} contains no repeat {repeat} of this case")
         few = case_ids if len(case_ids) <= 1_000 else []
-        near = did_you_mean(case_id, few)
+        named = join_words(map(quoted, few[:MOST_NAMED]), "and") if few else ""
+        near = did_you_mean(case_id, few) or (f"It has {named}." if named else "")
         return TargetError("not-recorded", f"{self._path} contains no trace of this case. {near}".rstrip())
+
+
+def _unreadable(error: OSError, path: str) -> ConfigError:
+    fix = suggest_file(path) if isinstance(error, FileNotFoundError) else ""
+    return ConfigError(f"the recording cannot be read: {error.strerror}.", where=path, fix=fix)
 
 
 def parse(data: bytes) -> Recorded | None:
@@ -334,7 +342,7 @@ class RecordedTraces:
         try:
             file = open(self._path, "rb")  # noqa: SIM115 - it is closed below, once the last trace was taken
         except OSError as error:
-            raise ConfigError(f"the recording cannot be read: {error.strerror}.", where=self._path) from error
+            raise _unreadable(error, self._path) from error
         with file:
             yield from ExportedTraces(self._path) if is_otlp(file) else self._lines(file)
 

@@ -17,6 +17,7 @@ from karat.model.verdict import CaseStatus
 from karat.plugins.project import Project
 from karat.targets.recordings.exports import ExportedTraces, is_export_folder
 from karat.targets.recordings.replay import RecordedTraces
+from karat.text.file_names import suggest_file
 
 
 def read_subjects(paths: Sequence[str], project: Project, seed: int) -> Iterator[Subject]:
@@ -29,7 +30,7 @@ def read_subjects(paths: Sequence[str], project: Project, seed: int) -> Iterator
         raise UsageError("there is no trace to audit the grader on.", fix=fix, slug="no-traces")
     for path in paths:
         if not os.path.exists(path):
-            raise UsageError("there is no such file or folder.", where=path, fix="Check the path.", slug="no-traces")
+            raise UsageError("no such file or folder.", where=path, fix=suggest_file(path), slug="no-traces")
     return chain.from_iterable(_read(path, project, seed) for path in paths)
 
 
