@@ -1,4 +1,4 @@
-"""What to write instead of what JSON refuses, by what stands at the place of the error."""
+"""What to write instead of what JSON refuses, by the characters at the place of the error."""
 
 from __future__ import annotations
 
