@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from decimal import Decimal
 from itertools import islice
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from msgspec import Struct
 
@@ -534,6 +534,11 @@ class RunningTotal:
         self.why = ""
 
 
+ONE: Final = Decimal(1)
+NOTHING_YET: Final = RunningTotal()
+"""What is read where nothing was counted."""
+
+
 class AtMost(Clause):
     """`at_most`: how often, or with `total` how much, for each binding of `$as`."""
 
@@ -554,7 +559,7 @@ class AtMost(Clause):
         amount = self._amount(trigger)
         if isinstance(amount, str):
             return trigger.report_doubt(amount)
-        tally = self._tallies.get(_binding(trigger)) or RunningTotal()
+        tally = self._tallies.get(_binding(trigger), NOTHING_YET)
         certain, possible, why = tally.certain + amount, tally.possible, tally.why
         for other in pending:
             more = self._amount(other)
@@ -583,7 +588,7 @@ class AtMost(Clause):
     def _amount(self, trigger: Trigger) -> Decimal | str:
         path = self.plan.path
         if path is None:
-            return Decimal(1)
+            return ONE
         value = trigger.occurrence.at(path.steps)
         if value is MISSING:
             return f"there is no {path.words}"
@@ -597,7 +602,7 @@ class AtMost(Clause):
 
 
 def _binding(trigger: Trigger) -> Hashable:
-    return tuple((name, trigger.scope[name].key) for name in sorted(trigger.scope))
+    return tuple([(name, trigger.scope[name].key) for name in sorted(trigger.scope)])
 
 
 class Same(Clause):

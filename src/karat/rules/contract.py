@@ -14,6 +14,7 @@ from karat.rules.clauses import ClausePlan, NeverAfter, Where, recording_stage
 from karat.rules.conditions import CelCondition, Condition
 from karat.rules.events import APPROVAL_KINDS, APPROVALS, TEXT_KINDS, ConversationEvent, Facts, RuleOutcome, RuleVerdict
 from karat.rules.patterns import OF_RESULT, EventPattern
+from karat.rules.talk import ConsentWords
 from karat.text.tool_names import is_every_tool, is_named_in, may_be_same_tool
 from karat.text.tool_reading import ToolReading
 
@@ -111,6 +112,8 @@ class Contract:
         self.rules = tuple(_share_patterns(rule, shared) for rule in rules)
         self.narrowed = tuple(n for n, rule in enumerate(self.rules) if rule.when is not None or rule.excepted)
         """The rules that are not for every conversation."""
+        self.known_afterwards = frozenset(n for n, rule in enumerate(self.rules) if rule.is_known_afterwards)
+        """The rules that only the result of a call triggers."""
         self.tests = tuple(map(_find_test, self.rules))
         self.untriggered = tuple(RuleVerdict(rule.id, RuleOutcome.NOT_TRIGGERED) for rule in self.rules)
         """The verdicts on a conversation in which nothing concerns a rule."""
@@ -140,6 +143,12 @@ class Contract:
         """The patterns of events that a rule looks back at, each once."""
         plans = (plan for rule in self.rules for plan in rule.clauses if plan.clause.looks_back)
         return tuple({id(pattern): pattern for plan in plans for pattern in plan.patterns[:1]}.values())
+
+    @cached_property
+    def consents(self) -> tuple[ConsentWords, ...]:
+        """The words that a user is to give consent by, each once."""
+        plans = (plan for rule in self.rules for plan in rule.clauses)
+        return tuple(dict.fromkeys(plan.consent for plan in plans if plan.consent is not None))
 
     @cached_property
     def reads_approvals(self) -> bool:

@@ -165,6 +165,7 @@ class Monitor:
         """Put what happened in order now, so that the next event that triggers a rule is judged at once."""
         for pattern in self._contract.looked_back:
             self._memory.store(pattern).put_in_order()
+        self._talk.keep_ready(self._contract.consents)
 
     @property
     def open_calls(self) -> tuple[str, ...]:
@@ -183,9 +184,10 @@ class Monitor:
         foreseen: list[Foreseen] = []
         for numbers, occurrence in ((slots.requested, requested), (slots.ended, ended)):
             for number in numbers:
-                state = self._states.get(number) or self._new_state(number)
-                if number not in self._idle and not (occurrence is ended and state.rule.is_known_afterwards):
-                    foreseen += [Foreseen(state.rule, finding) for finding in self._foresee(state, occurrence)]
+                if number in self._idle or (occurrence is ended and number in self._contract.known_afterwards):
+                    continue
+                state = self._state(number)
+                foreseen += [Foreseen(state.rule, finding) for finding in self._foresee(state, occurrence)]
         for clauses, occurrence in ((slots.forbidden, requested), (slots.forbidden_ended, ended)):
             for number, clause_index in clauses:
                 if number in self._states:
@@ -291,13 +293,10 @@ class Monitor:
             del self._messages[next(iter(self._messages))]
         return horizon
 
-    def _new_state(self, number: int) -> _RuleState:
-        return _RuleState(self._contract.rules[number], self._memory)
-
     def _state(self, number: int) -> _RuleState:
         state = self._states.get(number)
         if state is None:
-            state = self._states[number] = self._new_state(number)
+            state = self._states[number] = _RuleState(self._contract.rules[number], self._memory)
         return state
 
     def _trigger(self, numbers: Iterable[int], occurrence: Occurrence) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 from karat.rules.events import ConversationEvent
@@ -75,6 +77,11 @@ class Talk:
         self.is_open = True
         self._count += 1
         self._runs = [*self._runs[1 - KEPT_RUNS :], UserWords(self._count, [(event.index, event.text)], {})]
+
+    def keep_ready(self, consents: Iterable[ConsentWords]) -> None:
+        """Look now whether the latest words give any of these."""
+        for consent in consents if self._runs else ():
+            self._runs[-1].gives(consent)
 
     def before(self, horizon: int) -> UserWords | None:
         """What the user had said last before this event."""
