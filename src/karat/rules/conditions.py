@@ -18,7 +18,6 @@ from karat.rules.cel_tree import CelNode, NodeKind, always_holds, find_paths, re
 from karat.rules.patterns import LOST, MEMBERS, Fit, Occurrence
 from karat.rules.plain_conditions import FLAGS, Undecided, compile_plain
 from karat.rules.values import Steps, ValuePath, format_steps, holds_removed
-from karat.system.installing import install_extra
 from karat.text.wording import did_you_mean, shorten
 
 LONGEST: Final = 4_000
@@ -271,6 +270,8 @@ def _load() -> ModuleType:
     try:
         from cel_expr_python import cel  # type: ignore[import-untyped, import-not-found, unused-ignore]
     except ImportError as error:
+        from karat.system.installing import install_extra
+
         message = f"`where` needs the package cel-expr-python, which cannot be imported: {error}."
         raise UsageError(message, fix=f"Install it: {install_extra('cel')}.", slug="missing-extra") from error
     return cel  # type: ignore[no-any-return]

@@ -8,11 +8,8 @@ alone, whatever the text holds.
 
 from __future__ import annotations
 
-import html
-import json
 import re
 import unicodedata
-from base64 import b32encode, b64encode
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 from urllib.parse import quote
@@ -145,6 +142,8 @@ def _unescape(token: re.Match[bytes]) -> bytes | None:
     if kind == "octal":
         return bytes([int(content, 8)])
     if kind == "entity":
+        import html
+
         entity = f"&{content.decode()};"
         return None if (text := html.unescape(entity)) == entity else _utf8(text)
     if kind == "low":
@@ -163,6 +162,9 @@ def _encoded_forms(value: str) -> tuple[bytes, ...]:
     It may begin at any place of a group of bytes; characters that it shares with its neighbours are left out. Base64
     may be of the value in JSON (as in a JWT), in UTF-16, or in Base64.
     """
+    import json
+    from base64 import b32encode
+
     data = _utf8(value)
     in_json = [_utf8(json.dumps(value, ensure_ascii=every)[1:-1]) for every in (True, False)]
     sources = (data, *in_json, value.encode("utf-16-le", "surrogatepass"), _in_base64(data)[0])
@@ -176,6 +178,8 @@ def _encoded_forms(value: str) -> tuple[bytes, ...]:
 
 
 def _in_base64(data: bytes) -> list[bytes]:
+    from base64 import b64encode
+
     return [_core(b64encode(bytes(before) + data), before, len(data), 6) for before in range(3)]
 
 

@@ -6,7 +6,6 @@ One pass over the text, bounded in time. Markup inside code is text. What is not
 import re
 from bisect import bisect_right
 from collections.abc import Callable
-from html import unescape
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -149,6 +148,8 @@ class _Scanner:
         return self._edit(start, sequence.end() if sequence else start + 1)
 
     def _entity(self, start: int) -> int:
+        from html import unescape  # it has a table of two thousand names
+
         entity = _ENTITY.match(self.text, start)
         if entity is None or (char := unescape(entity[0])) == entity[0]:
             return start + 1

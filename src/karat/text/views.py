@@ -16,7 +16,6 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 from unicodedata import normalize
 
-import regex
 from msgspec import Struct
 
 from karat.text.characters import ASCII_OF, WIDE_SPACES
@@ -37,7 +36,7 @@ _FOREIGN = lazy.pattern(
 )
 _SPACES = lazy.pattern(rf"([{WIDE_SPACES}\x85\u2028\u2029])")
 _DIVIDED = lazy.pattern(r"(?<=\w)(?P<hyphen>[-\xad\u2010\u2011])[ \t]*(?:\r?\n|[\u2028\u2029])[ \t]*(?=\w)")
-_NOT_SEEN = lazy.regex(r"[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}--[\s]]+", regex.V1)
+_NOT_SEEN = lazy.regex(r"(?V1)[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}--[\s]]+")
 _STROKES = lazy.pattern("[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
 _LOOK_ALIKE_SIGNS: Final = dict.fromkeys((0x2800, 0x3164, 0x115F, 0x1160, 0xFFA0), " ") | dict.fromkeys(
     (0xB4, 0x2B9, 0x2BB, 0x2BC, 0x2BD, 0x2C8, 0xA78C, 0x1FBD, 0x1FBF), "'"

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 from unicodedata import category, digit, numeric
@@ -179,6 +178,8 @@ def _parse_mixed(digits: str) -> str | None:
     mixed = _MIXED.fullmatch(digits)
     if mixed is None or not (mixed["sign"] or mixed["whole"]):
         return None
+    from fractions import Fraction
+
     if mixed["sign"]:
         part = Fraction(numeric(mixed["sign"])).limit_denominator(10)
     else:

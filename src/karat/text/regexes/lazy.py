@@ -3,13 +3,15 @@
 Looking for a word costs a hundredth of looking for a pattern, so one that needs a word is tried where that word is.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from re import Pattern
 from re import compile as compile_pattern
-from typing import AnyStr, cast
+from typing import TYPE_CHECKING, AnyStr, cast
 
-from regex import Pattern as Regex
-from regex import compile as compile_regex
+if TYPE_CHECKING:
+    from regex import Pattern as Regex
 
 _USES = ("search", "match", "fullmatch", "finditer", "findall", "sub", "subn", "split", "pattern", "flags")
 
@@ -33,7 +35,13 @@ def pattern(source: AnyStr, flags: int = 0) -> Pattern[AnyStr]:
 
 def regex(source: str, flags: int = 0) -> Regex[str]:
     """Like `regex.compile`, later."""
-    return cast(Regex[str], _Lazy(lambda: compile_regex(source, flags)))
+
+    def compile_now() -> Regex[str]:
+        from regex import compile  # the module is loaded by the first one that is used
+
+        return compile(source, flags)
+
+    return cast("Regex[str]", _Lazy(compile_now))
 
 
 def small_letters(text: str) -> str:

@@ -7,13 +7,13 @@ What is required counts only in what a reader sees, what is forbidden in every f
 something (`(?!`, `[^`) would be fooled by a form that leaves things out: it is held against the text as written too.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import islice
-from typing import Final, TypeVar
-
-import regex
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from karat.text.folding import Span, lines, original_span_of_lines
 from karat.text.regexes import lazy
@@ -21,12 +21,15 @@ from karat.text.regexes.syntax import BadPattern as BadPattern
 from karat.text.regexes.syntax import rewrite, translate_javascript
 from karat.text.views import View, is_plain, rendered_view, visible_words, without_hidden
 
-Pattern = regex.Pattern[str]
+if TYPE_CHECKING:
+    from regex import Pattern
+
 _Result = TypeVar("_Result")
 
-_FLAGS: Final = regex.IGNORECASE | regex.MULTILINE | regex.VERSION0
-_ASCII_FLAGS: Final = _FLAGS | regex.ASCII
-_PLAIN_FLAGS: Final = regex.VERSION0
+_FLAGS: Final = "IM"
+"""Flags of the `regex` module, by their letters."""
+_ASCII_FLAGS: Final = _FLAGS + "A"
+_PLAIN_FLAGS: Final = ""
 _MEANS_MORE: Final = lazy.pattern(r"\\[uUxNpPXL0-9]|\(\?[a-zA-Z]*[auL]")
 """What may name characters beyond ASCII, or asks for them by a flag."""
 _CPU_BUDGET: Final = 0.5
@@ -48,11 +51,14 @@ class RegexTimeout(Exception):
 
 
 @lru_cache(maxsize=4096)
-def compile_pattern(pattern: str, flags: int = _FLAGS) -> Pattern:
+def compile_pattern(pattern: str, flags: str = _FLAGS) -> Pattern[str]:
     """The compiled pattern; BadPattern says what is wrong with it and where."""
+    import regex  # it is loaded by the first pattern that needs it
+
     source = rewrite(pattern)
     try:
-        return regex.compile(source, flags, cache_pattern=False)
+        number = sum(regex.RegexFlag[flag] for flag in flags)
+        return regex.compile(source, number | regex.VERSION0, cache_pattern=False)
     except (regex.error, ValueError, OverflowError) as error:
         raise BadPattern(str(error)) from error
     except RecursionError as error:
@@ -81,8 +87,7 @@ def is_found_in_value(pattern: str, text: str) -> bool:
 
 def find_javascript(pattern: str, text: str, *, ignore_case: bool = False) -> Span | None:
     """Where a pattern that means what JavaScript means by it first matches in the text as it is."""
-    flags = _PLAIN_FLAGS | (regex.IGNORECASE if ignore_case else 0)
-    return _search_plain(translate_javascript(pattern), text, flags)
+    return _search_plain(translate_javascript(pattern), text, "I" if ignore_case else _PLAIN_FLAGS)
 
 
 def why_bad_javascript(pattern: str) -> str:
@@ -94,7 +99,7 @@ def why_bad_javascript(pattern: str) -> str:
     return ""
 
 
-def _search_plain(pattern: str, text: str, flags: int) -> Span | None:
+def _search_plain(pattern: str, text: str, flags: str) -> Span | None:
     compiled = compile_pattern(pattern, flags)
     match = _run_within_budget(lambda limit: compiled.search(text, timeout=limit), pattern, text)
     return None if match is None else match.span()
@@ -163,7 +168,7 @@ def _view_for(pattern: str, text: str) -> View:
 
 
 @lru_cache(maxsize=4096)
-def _compile_for_ascii(pattern: str) -> Pattern:
+def _compile_for_ascii(pattern: str) -> Pattern[str]:
     """The pattern for ASCII text: by the rules of ASCII alone, which take less time, if it finds the same by them."""
     is_ascii = pattern.isascii() and _MEANS_MORE.search(pattern) is None
     return compile_pattern(pattern, _ASCII_FLAGS if is_ascii else _FLAGS)

@@ -10,16 +10,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from typing import TYPE_CHECKING
 from unicodedata import normalize
 
-import regex
 from msgspec import Struct
 
+from karat.text.regexes import lazy
 from karat.text.words.commands import COMMANDS
 from karat.text.words.deeds import CLAIMS, DENIALS
 from karat.text.words.quantities import AGES, NUMBERS
 from karat.text.words.results import RESULTS
 from karat.text.words.speech import ASKING, CONSENT, OUTCOMES, SENTENCES
+
+if TYPE_CHECKING:
+    import regex
 
 Replaced = Mapping[str, Iterable[str]]
 """Lists of a suite, by name, in place of the built-in ones."""
@@ -27,7 +31,7 @@ Replaced = Mapping[str, Iterable[str]]
 _FEW = r"(?:[^\S\n]+[\w'’-]+){0,4}?"
 _START, _END = r"(?:(?<!\w)|(?!\w))", r"(?:(?!\w)|(?<!\w))"
 """A word does not go on there; an entry may begin or end with another character."""
-_UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Hangul}]")
+_UNSPACED = lazy.regex(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Hangul}]")
 """Letters of scripts that put no space between words, and of Hangul, to which particles are joined."""
 
 
@@ -94,6 +98,8 @@ def _pattern(words: WordLists, names: tuple[str, ...]) -> re.Pattern[str]:
 
 @lru_cache(maxsize=512)
 def _regex(words: WordLists, source: str) -> regex.Pattern[str]:
+    import regex  # it is loaded by the first pattern that needs it
+
     return regex.compile(re.sub("«(.*?)»", lambda name: any_of(words.entries(name[1])), source), regex.V0)
 
 
@@ -135,6 +141,8 @@ def literal(phrases: Iterable[str]) -> str:
 
 
 def _literal(phrase: str) -> str:
+    import regex
+
     return regex.escape(phrase, literal_spaces=True).replace(" ", r"[^\S\n]+")
 
 
@@ -153,6 +161,8 @@ def entry_pattern(entry: str) -> str:
 
 
 def _source(entry: str) -> str:
+    import regex
+
     source = regex.escape(entry.lower().replace("’", "'").strip(), literal_spaces=True)
     source = source.replace(r"\(", "(?:").replace(r"\)", ")").replace(r"\|", "|")
     return source.replace(r" \.\.\.", _FEW).replace(" ", r"[^\S\n]+")
