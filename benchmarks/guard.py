@@ -19,11 +19,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import karat
 from karat.guard.conversation import GuardedConversation
 from karat.guard.install import install_guard
 from karat.guard.policy import load_policy
-from karat.guard.serve import DecisionServer
 
 RULES = 20
 CALLS = 2_000
@@ -90,9 +88,10 @@ def time_in_process(folder: Path) -> Iterator[str]:
 
 
 def time_serve(folder: Path) -> str:
-    server = DecisionServer(karat.Guard(folder / "policy.karat.yaml", seam="serve"))
-    server.open()
-    address = urlsplit(server.url)
+    command = [Path(sys.executable).with_name("karat"), "guard", "serve", folder / "policy.karat.yaml"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    address = urlsplit(server.stdout.readline().strip())
     connection = HTTPConnection(address.netloc)
 
     def post(body: dict[str, Any]) -> dict[str, Any]:
@@ -108,7 +107,8 @@ def time_serve(folder: Path) -> str:
         taken.append(time.perf_counter() - start)
         assert answer["allowed"], answer
         post({"conversation": "c", "results": [{"call": answer["call"], "cancelled": True}]})
-    server.close()
+    server.terminate()
+    server.wait()
     return f"serve, over loopback: {percentiles(taken)}"
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from counterparts.environments import FOLDER, install_by_npm
-from karat.guard.hook import Host
+from karat.guard.hook_events import Host
 from karat.guard.install import install_guard
 from karat.guard.journal import find_unasked, read_guard_journal
 

@@ -19,7 +19,8 @@ from guard.policies import BIG, DESK, write_policy
 from guard.test_hook import Desk
 from karat.guard.conversation import MOST_EVENTS, GuardedConversation
 from karat.guard.decision import Decision
-from karat.guard.hook import BLOCK, PROBE
+from karat.guard.hook import BLOCK
+from karat.guard.hook_events import PROBE, answer_event
 from karat.guard.policy import load_policy
 
 PAY = {"tool_name": "pay_invoice", "tool_input": {"id": "A"}, "tool_use_id": "t"}
@@ -268,8 +269,6 @@ class TestHook:
          b'{"hook_event_name":"PreToolUse","session_id":"s","tool_name":7}', b"[" * 100_000],
     )  # fmt: skip
     def test_what_it_is_told(self, desk: Desk, event: bytes) -> None:
-        from karat.guard.hook import answer_event
-
         answer = answer_event(event, desk.file, desk.pin)
         assert answer.code == BLOCK
         assert answer.error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,9 +14,10 @@ from typing import Any
 import pytest
 
 from cli.support import Ran
-from guard.policies import BIG, DESK, write_policy
+from guard.policies import BIG, CALLS, DESK, write_policy
 from karat.errors import ConfigError
-from karat.guard.hook import BLOCK, OK, HookAnswer, answer_event
+from karat.guard.hook import BLOCK, OK
+from karat.guard.hook_events import HookAnswer, answer_event
 from karat.guard.install import MODULE, install_guard, prove_blocking, remove_guard
 from karat.guard.journal import find_unasked
 from karat.guard.policy import load_policy
@@ -214,6 +216,34 @@ def test_install_and_check_by_the_command_line(
     assert MODULE not in settings.read_text()
     assert karat("guard", "hook", "only a file").code == BLOCK, "hosts go on after any other code"
     assert "explicit-yes  blocks" in karat("guard", "check", str(policy), "--by", "hook").out
+
+
+def test_a_decision_loads_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a process of its own for each event: what readers of suites and rare conditions need stays out."""
+    pytest.importorskip("cel_expr_python", reason="conditions in CEL need the extra cel")
+    monkeypatch.setattr("karat.guard.install.prove_blocking", lambda command, file: None)
+    desk = Desk(tmp_path, CALLS + "  - { id: small, each: { call: pay_invoice }, where: each.arguments.id != 'B' }\n")
+    code = "import sys; from karat.guard.hook import run_hook; run_hook(sys.argv[1:]); print(*sys.modules)"
+    event = {"hook_event_name": "PreToolUse", **SESSION, "tool_name": "pay_invoice", "tool_input": {"id": "A"}}
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code, desk.file, desk.pin], input=json.dumps(event).encode(), capture_output=True
+    )
+    assert b"look-first" in done.stderr
+    assert b"small" not in done.stderr
+    loaded = set(done.stdout.decode().split())
+    assert "karat.guard.conversation" in loaded
+    assert not loaded & {"cel_expr_python", "regex", "importlib.metadata", "yaml", "click", "asyncio", "html"}
+
+
+def test_in_a_terminal_it_says_what_to_type(desk: Desk) -> None:
+    master, terminal = pty.openpty()
+    command = [sys.executable, "-I", "-m", MODULE, desk.file, desk.pin]
+    done = subprocess.run(command, stdin=terminal, capture_output=True, text=True, timeout=30)
+    os.close(terminal)
+    os.close(master)
+    assert done.returncode == BLOCK
+    [line] = done.stderr.splitlines()
+    assert "Type instead: karat guard install POLICY" in line
 
 
 def test_an_event_of_no_session_blocks(desk: Desk) -> None:

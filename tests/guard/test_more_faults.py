@@ -20,7 +20,8 @@ from guard.policies import BIG, DESK, write_policy
 from guard.test_hook import SESSION, Desk
 from karat.guard.approvals import ask_framework
 from karat.guard.conversation import GuardedConversation
-from karat.guard.hook import BLOCK, LARGEST_EVENT, OK, HookAnswer, answer_event, run_hook
+from karat.guard.hook import BLOCK, LARGEST_EVENT, OK, run_hook
+from karat.guard.hook_events import HookAnswer, answer_event
 from karat.guard.journal import GuardHeader, GuardJournal
 from karat.guard.policy import load_policy
 from karat.guard.serve import DecisionServer
@@ -112,7 +113,7 @@ class TestHook:
         self, desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         data = io.BytesIO(b" " * (LARGEST_EVENT + 2))
-        monkeypatch.setattr(sys, "stdin", type("Input", (), {"buffer": data})())
+        monkeypatch.setattr(sys, "stdin", type("Input", (), {"buffer": data, "isatty": lambda _: False})())
         assert run_hook([str(desk.file), desk.pin]) == BLOCK
         assert "too large to be judged" in capsys.readouterr().err
 

@@ -117,3 +117,13 @@ def test_a_value_that_a_secret_was_removed_from_is_left_to_the_library() -> None
 def test_a_function_that_is_not_known_here_is_not_compiled() -> None:
     condition = CelCondition("each.arguments.x.matches('a')", ["each"])
     assert condition._plain is None
+
+
+@pytest.mark.parametrize("source", ["each.arguments.x <= 3.0", "each.arguments.x.matches('a  b')"])
+def test_what_was_compiled_before_says_the_same(source: str) -> None:
+    before = CelCondition(source, ["each"])
+    again = CelCondition(source, ["each"], before.serialized)
+    for value in (3, 4.5, "a  b", "a b", None):
+        occurrence = event(value, 1, None, None)
+        assert again.holds({"each": occurrence}) == before.holds({"each": occurrence})
+    assert (again.words, again.paths) == (before.words, before.paths)

@@ -14,7 +14,7 @@ import click
 from karat.errors import ExitCode
 
 if TYPE_CHECKING:
-    from karat.guard.hook import Host
+    from karat.guard.hook_events import Host
 
 POLICY = click.argument("policy", type=click.Path(path_type=Path), metavar="POLICY")
 JOURNAL = click.option("--journal", type=click.Path(path_type=Path), metavar="FILE", help="Write decisions here.")
@@ -103,10 +103,14 @@ def serve(policy: Path, port: int, journal: Path | None, store: Path | None) -> 
 
     KARAT_GUARD_TOKEN sets the token, for a program that must know it beforehand.
     """
-    from karat.guard.guard import Guard
-    from karat.guard.serve import DecisionServer
+    from karat.system.gc_pause import gc_frozen
 
-    return _serve_until_stopped(DecisionServer(Guard(policy, journal=journal, store=store, seam="serve")), port)
+    with gc_frozen():
+        from karat.guard.guard import Guard
+        from karat.guard.serve import DecisionServer
+
+        server = DecisionServer(Guard(policy, journal=journal, store=store, seam="serve"))
+    return _serve_until_stopped(server, port)
 
 
 def _serve_until_stopped(server: object, port: int) -> int:

@@ -1,209 +1,27 @@
 """What a coding agent runs before and after each call of a tool: `python -I -m karat.guard.hook FILE SHA256`.
 
 An event is JSON on stdin. Exit code 2 blocks, and the reason is on stderr; so does whatever goes wrong. It is started
-for each event, so it loads little, and reads rules that were compiled when it was installed.
+for each event, so little is loaded, and only after the deadline began to count.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import Final
 
-import msgspec
-from msgspec import Struct
+from karat.system.gc_pause import gc_paused
 
-from karat.errors import ConfigError, KaratError
-from karat.guard.conversation import GuardedConversation, freeze_arguments
-from karat.guard.decision import Decision
-from karat.guard.journal import GuardHeader, GuardJournal
-from karat.guard.policy import GuardPolicy, read_plain_file
-from karat.guard.store import GuardStore
-from karat.rules.events import Facts
-from karat.text.wording import error_text, visible
-
-Host: TypeAlias = Literal["claude", "codex"]
 OK, BLOCK = 0, 2
 DEADLINE: Final = 8
 """Seconds, less than hosts wait: one that gives up on a hook makes the call."""
 LARGEST_EVENT: Final = 16 << 20
-PROBE: Final = "karat_guard_probe"
-"""A tool that is always refused: by it an installation proves that it blocks."""
-OPEN_PROBE: Final = "karat_guard_open_probe"
-"""A tool that is always let through, once all that a decision needs was opened."""
-STORE, JOURNAL = "store.sqlite", "decisions.jsonl"
-BEGINNINGS: Final = ("startup", "clear")
-"""How a session starts of which all is seen."""
-READERS: Final = frozenset(("Read", "Grep", "Glob", "LS", "NotebookRead", "WebSearch"))
-"""Tools of the hosts that change nothing."""
-PINNED: Final = "guard-changed"
-
-
-class Installation(Struct, frozen=True):
-    """What was installed: the rules as they were read, and the files that an agent has no business with."""
-
-    host: Host
-    policy: GuardPolicy
-    protected: tuple[str, ...] = ()
-
-
-class HookEvent(Struct):
-    """What a host says on stdin; hosts say more."""
-
-    hook_event_name: str
-    session_id: str
-    source: str = ""
-    prompt: str = ""
-    tool_name: str = ""
-    tool_input: Any = None
-    tool_response: Any = None
-    tool_use_id: str = ""
-    error: Any = None
-
-
-class HookAnswer(NamedTuple):
-    """How the hook ends."""
-
-    code: int = OK
-    error: str = ""
-    output: str = ""
-
-
-def answer_event(data: bytes, path: Path, pin: str) -> HookAnswer:
-    """What to answer to an event. Whatever is wrong blocks."""
-    try:
-        installation = read_installation(path, pin)
-        event = msgspec.json.decode(data, type=HookEvent)
-        if not event.session_id:
-            return HookAnswer(BLOCK, "the event has no session_id")
-        return _Hook(installation, path.parent).answer(event)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        return HookAnswer(BLOCK, f"the event cannot be read: {error_text(error)}")
-    except KaratError as error:
-        return HookAnswer(BLOCK, str(error))
-    except Exception as error:  # noqa: BLE001 - a traceback exits with 1, which hosts take for leave to go on
-        return HookAnswer(BLOCK, f"the guard failed: {type(error).__name__}: {error_text(error)}")
-
-
-def read_installation(path: Path, pin: str) -> Installation:
-    """What was installed. Raises ConfigError if it is not what was pinned."""
-    try:
-        data = read_plain_file(path)
-    except OSError as error:
-        message = f"the guard's rules cannot be read: {error.strerror}."
-        raise ConfigError(message, where=str(path), fix=INSTALL_AGAIN, slug=PINNED) from None
-    if hashlib.sha256(data).hexdigest() != pin:
-        message = "the guard's rules are not those that were installed."
-        raise ConfigError(message, where=str(path), fix=INSTALL_AGAIN, slug=PINNED)
-    return msgspec.json.decode(data, type=Installation)
-
-
-INSTALL_AGAIN: Final = "Run `karat guard install` again."
-
-
-class _Hook:
-    """Answers one event with what is known of its session."""
-
-    def __init__(self, installation: Installation, folder: Path) -> None:
-        self._installation = installation
-        self._policy = installation.policy
-        self._folder = folder
-
-    def answer(self, event: HookEvent) -> HookAnswer:
-        name = event.hook_event_name
-        if name == "PreToolUse":
-            return self._before_call(event)
-        if name in ("PostToolUse", "PostToolUseFailure"):
-            return self._after_call(event)
-        conversation = self._open(event, begins=name == "SessionStart" and event.source in BEGINNINGS)
-        if name == "UserPromptSubmit":
-            conversation.user(event.prompt)
-        elif name != "SessionStart":
-            return HookAnswer(BLOCK, f"{visible(name)!r} is not an event that the guard is for")
-        return _trouble_of(conversation)
-
-    def _before_call(self, event: HookEvent) -> HookAnswer:
-        if event.tool_name == PROBE:
-            return HookAnswer(BLOCK, "the guard blocks: this call was a probe")
-        if event.tool_name == OPEN_PROBE:
-            return HookAnswer(BLOCK if self._open(event, begins=True).trouble else OK)
-        if event.tool_name not in READERS and (file := self._find_protected(event.tool_input)):
-            return HookAnswer(BLOCK, f"the call names {file}, which belongs to the guard. Leave it alone")
-        tool = self._policy.find_name(event.tool_name)
-        if not self._matters(tool):
-            return HookAnswer()
-        self._policy.refuse_changed()
-        conversation = self._open(event)
-        decision = conversation.allow(tool, _arguments(event), call=_call_id(event))
-        return self._answer_with(decision)
-
-    def _after_call(self, event: HookEvent) -> HookAnswer:
-        tool = self._policy.find_name(event.tool_name)
-        if not self._matters(tool):
-            return HookAnswer()
-        conversation, call = self._open(event), (tool, _arguments(event))
-        if event.hook_event_name == "PostToolUse":
-            conversation.report(_call_id(event), event.tool_response, call=call)
-        else:
-            conversation.report_error(_call_id(event), event.error, call=call)
-        return _trouble_of(conversation)
-
-    def _matters(self, tool: str) -> bool:
-        """Whether a rule speaks of calls of this tool: it stops them, looks back at them, or only watches them."""
-        return any(self._policy.contract.slots("call", tool))
-
-    def _answer_with(self, decision: Decision) -> HookAnswer:
-        if decision.verdict == "ask" and self._installation.host == "claude":
-            asked = {
-                "hookEventName": "PreToolUse",
-                "permissionDecision": "ask",
-                "permissionDecisionReason": decision.message,
-            }
-            return HookAnswer(OK, output=msgspec.json.encode({"hookSpecificOutput": asked}).decode())
-        return HookAnswer() if decision else HookAnswer(BLOCK, decision.message)
-
-    def _open(self, event: HookEvent, *, begins: bool = False) -> GuardedConversation:
-        store = GuardStore(self._folder / STORE)
-        known = store.find(event.session_id)
-        if known is None or known.is_expired:
-            store.begin(event.session_id, Facts())
-        header = GuardHeader(1, self._policy.sha256, tuple(rule.id for rule in self._policy.contract.rules))
-        return GuardedConversation(
-            self._policy,
-            event.session_id,
-            log=store,
-            journal=GuardJournal(self._folder / JOURNAL, header),
-            asks_host=self._installation.host == "claude",
-            is_new=begins if known is None else not known.is_expired,
-        )
-
-    def _find_protected(self, tool_input: object) -> str:
-        """A file of the guard that a call names."""
-        text = msgspec.json.encode(freeze_arguments({"": tool_input})).decode()
-        return next((file for file in self._installation.protected if file in text), "")
-
-
-def _trouble_of(conversation: GuardedConversation) -> HookAnswer:
-    return HookAnswer(BLOCK, conversation.trouble) if conversation.trouble else HookAnswer()
-
-
-def _arguments(event: HookEvent) -> Mapping[str, Any]:
-    return event.tool_input if isinstance(event.tool_input, Mapping) else {"": event.tool_input}
-
-
-def _call_id(event: HookEvent) -> str:
-    """By what the result of a call is known; older hosts give calls no id."""
-    made = msgspec.json.encode([event.tool_name, event.tool_input], order="deterministic")
-    return event.tool_use_id or hashlib.sha256(made).hexdigest()
-
-
-def _give_up(*_: object) -> None:
-    os.write(2, b"karat guard: no decision in time, so the call is refused\n")
-    os._exit(BLOCK)
+USAGE: Final = (
+    "hook is what a coding agent starts for each of its events, which come on stdin. Type instead: "
+    "karat guard install POLICY"
+)
 
 
 def run_hook(arguments: Sequence[str]) -> int:
@@ -211,26 +29,40 @@ def run_hook(arguments: Sequence[str]) -> int:
     before = signal.signal(signal.SIGALRM, _give_up)
     signal.setitimer(signal.ITIMER_REAL, DEADLINE)
     try:
-        return _answer_input(arguments)
+        with gc_paused():
+            return _answer_input(arguments)
+    except Exception as error:  # noqa: BLE001 - a traceback exits with 1, which hosts take for leave to go on
+        return _block(f"the guard failed: {type(error).__name__}: {error}")
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 
 
 def _answer_input(arguments: Sequence[str]) -> int:
-    if len(arguments) != 2:
-        print("karat guard: usage: karat guard hook FILE SHA256, as `karat guard install` writes it", file=sys.stderr)
-        return BLOCK
+    if len(arguments) != 2 or sys.stdin.isatty():
+        return _block(USAGE)
     data = sys.stdin.buffer.read(LARGEST_EVENT + 1)
-    answer = HookAnswer(BLOCK, "the event is too large to be judged")
-    if len(data) <= LARGEST_EVENT:
-        answer = answer_event(data, Path(arguments[0]), arguments[1])
+    if len(data) > LARGEST_EVENT:
+        return _block("the event is too large to be judged")
+    from pathlib import Path
+
+    from karat.guard.hook_events import answer_event
+
+    answer = answer_event(data, Path(arguments[0]), arguments[1])
     if answer.output:
         print(answer.output, flush=True)
-    if answer.error:
-        print(f"karat guard: {answer.error}", file=sys.stderr)
-    return answer.code
+    return _block(answer.error) if answer.error else answer.code
+
+
+def _block(why: str) -> int:
+    print(f"karat guard: {why}", file=sys.stderr, flush=True)
+    return BLOCK
+
+
+def _give_up(*_: object) -> None:
+    os.write(2, b"karat guard: no decision in time, so the call is refused\n")
+    os._exit(BLOCK)
 
 
 if __name__ == "__main__":
-    sys.exit(run_hook(sys.argv[1:]))
+    os._exit(run_hook(sys.argv[1:]))  # taking down what was loaded would take as long as deciding

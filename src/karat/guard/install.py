@@ -14,7 +14,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from karat.errors import ConfigError
-from karat.guard.hook import BLOCK, DEADLINE, OK, OPEN_PROBE, PROBE, Host, Installation
+from karat.guard.hook import BLOCK, DEADLINE, OK
+from karat.guard.hook_events import OPEN_PROBE, PROBE, Host, Installation
 from karat.guard.policy import load_policy
 from karat.system.unfinished_files import create_unfinished
 
@@ -52,7 +53,7 @@ def install_guard(
         message = f"the guard would keep its rules in {folder}, where the agent works."
         raise ConfigError(message, fix="Set XDG_STATE_HOME to a folder outside of it.", slug="guard-place")
     protected = (str(folder), str(settings), SETTINGS[host], *(file.path for file in policy.files), MODULE)
-    data = msgspec.json.encode(Installation(host, policy, protected))
+    data = msgspec.json.encode(Installation(host, policy.with_conditions(), protected))
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.chmod(0o700)
     file = folder / "guard.json"

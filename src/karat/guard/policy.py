@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from karat.errors import ConfigError
 from karat.rules.clauses import After, NeverAfter
+from karat.rules.conditions import CelCondition
 from karat.rules.contract import CompiledRule, Contract
 from karat.rules.events import COMMAND, EDIT
 from karat.rules.patterns import EventPattern
@@ -59,13 +60,17 @@ class GuardPolicy(Struct, frozen=True, dict=True):
 
     rules: tuple[PackedRule, ...]
     files: tuple[PolicyFile, ...]
+    conditions: dict[str, bytes] = {}
+    """What the library for CEL made of conditions, by their texts, where it was asked before."""
 
     @cached_property
     def contract(self) -> Contract:
         """The compiled rules. Raises ConfigError if one cannot be read."""
         compiled: list[CompiledRule] = []
         for packed in self.rules:
-            rule, problems = read_rule(packed.rule, Surroundings(packed.tools, packed.words, packed.reading))
+            rule, problems = read_rule(
+                packed.rule, Surroundings(packed.tools, packed.words, packed.reading, self.conditions)
+            )
             if rule is None:
                 raise ConfigError(f"a rule cannot be read: {problems[0].message}", where=self.name, slug="guard-policy")
             compiled.append(rule)
@@ -73,6 +78,12 @@ class GuardPolicy(Struct, frozen=True, dict=True):
             message = "its files say different things of `success`, `tool_names` or `plain_text`."
             raise ConfigError(message, where=self.name, fix="Say the same in each of them.", slug="guard-policy")
         return Contract(compiled)
+
+    def with_conditions(self) -> GuardPolicy:
+        """The same with its conditions compiled, for processes that are started for one decision each."""
+        found = (plan.where for rule in self.contract.rules for plan in rule.clauses)
+        compiled = {where.text: where.serialized for where in found if isinstance(where, CelCondition)}
+        return structs.replace(self, conditions=compiled)
 
     @property
     def name(self) -> str:

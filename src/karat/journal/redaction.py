@@ -55,7 +55,7 @@ _PATTERNS = (
     lazy.pattern(r"""(?i)(?P<keep>\b[a-z][a-z0-9+.-]{0,20}://)[^\s/?#"'<>\\]+(?=@)"""),
 )
 _TORN_URL = lazy.pattern(r"""(?i)(?P<keep>\b[a-z][a-z0-9+.-]{0,20}://)[^\s/?#"'<>\\@]+\Z""")
-_BLOTS = re.compile(f"{BLOT}+")
+_BLOTS = lazy.pattern(f"{BLOT}+")
 _HEADER_NAMES = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import ModuleType
 from typing import Any, Final, Protocol
 
@@ -18,6 +18,7 @@ from karat.rules.cel_tree import CelNode, NodeKind, always_holds, find_paths, re
 from karat.rules.patterns import LOST, MEMBERS, Fit, Occurrence
 from karat.rules.plain_conditions import FLAGS, Undecided, compile_plain
 from karat.rules.values import Steps, ValuePath, format_steps, holds_removed
+from karat.text.regexes import lazy
 from karat.text.wording import did_you_mean, shorten
 
 LONGEST: Final = 4_000
@@ -29,18 +30,18 @@ FUNCTIONS: Final = (
     "getMonth", "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear", "getHours", "getMinutes", "getSeconds",
     "getMilliseconds",
 )  # fmt: skip
-_COMPLAINT = re.compile(r"<input>:(?P<line>\d+):(?P<column>-?\d+): (?P<what>.*?)(?: \(in container '.*?'\))?$", re.M)
-_UNDECLARED = re.compile(r"undeclared reference to '(?P<name>[^']*)'")
-_TEXT = re.compile(r"'[^']*'|\"[^\"]*\"")
+_COMPLAINT = lazy.pattern(r"<input>:(?P<line>\d+):(?P<column>-?\d+): (?P<what>.*?)(?: \(in container '.*?'\))?$", re.M)
+_UNDECLARED = lazy.pattern(r"undeclared reference to '(?P<name>[^']*)'")
+_TEXT = lazy.pattern(r"'[^']*'|\"[^\"]*\"")
 _FOREIGN = tuple(
-    (re.compile(pattern), other, sign)
+    (lazy.pattern(pattern), other, sign)
     for pattern, other, sign in (
         (r"=<", "=<", "<="), (r"=>", "=>", ">="), (r"===", "===", "=="), (r"!==", "!==", "!="), (r"<>", "<>", "!="),
         (r"(?<![=!<>])=(?!=)", "=", "=="), (r"\band\b", "and", "&&"), (r"\bor\b", "or", "||"),
         (r"\bnot\b", "not", "!"), (r"\bis\b", "is", "=="),
     )
 )  # fmt: skip
-_CODE = re.compile(r"^[A-Z_]+: |\s*\[[A-Z_]+\]$")
+_CODE = lazy.pattern(r"^[A-Z_]+: |\s*\[[A-Z_]+\]$")
 
 
 class ConditionError(Exception):
@@ -102,18 +103,26 @@ class Matched(Struct, frozen=True):
 class _Program:
     """An expression that is compiled once."""
 
-    def __init__(self, source: str, names: Collection[str]) -> None:
-        """Compile it. Raises ConditionError, and UsageError if the library is missing."""
+    def __init__(self, source: str, names: Collection[str], serialized: bytes = b"") -> None:
+        """Compile it, unless it was before. Raises ConditionError, and UsageError if the library is missing."""
         self.source = " ".join(source.split())
+        self._text = source
+        self._names = names
+        self.serialized = serialized or self._compiled.serialize()
+        self.tree = read_tree(self.serialized)
+
+    @cached_property
+    def _compiled(self) -> Any:
+        source = self._text
         if len(source) > LONGEST:
             raise ConditionError(f"the condition has {len(source)} characters, more than {LONGEST}. Split it.")
         try:
-            self._compiled = _environment(tuple(sorted(names))).compile(source)
+            compiled = _environment(tuple(sorted(self._names))).compile(source)
         except RuntimeError as error:
-            raise ConditionError(_explain(str(error), source, names)) from None
-        if (gives := self._compiled.return_type().name()) not in ("BOOL", "DYN"):
+            raise ConditionError(_explain(str(error), source, self._names)) from None
+        if (gives := compiled.return_type().name()) not in ("BOOL", "DYN"):
             raise ConditionError(f"a condition is true or false, and this gives {gives}.")
-        self.tree = read_tree(self._compiled.serialize())
+        return compiled
 
     def judge(self, values: Mapping[str, Any]) -> Fit:
         """Whether it holds for these values; a text says why that is not known."""
@@ -135,9 +144,14 @@ class _Program:
 class CelCondition:
     """`where` as an expression, compiled once."""
 
-    def __init__(self, source: str, names: Collection[str]) -> None:
-        """Compile it. Raises ConditionError, and UsageError if the library is missing."""
-        self._program = _Program(source, names)
+    def __init__(self, source: str, names: Collection[str], serialized: bytes = b"") -> None:
+        """Compile it. Raises ConditionError, and UsageError if the library is missing.
+
+        `serialized`: what the library made of it before; then it is only asked for what is not plain.
+        """
+        self._program = _Program(source, names, serialized)
+        self.text = source
+        self.serialized = self._program.serialized
         self.source = self._program.source
         tree = self._program.tree
         reads = tuple(dict.fromkeys(find_paths(tree, {*names, NOW})))

@@ -65,6 +65,8 @@ class Surroundings(NamedTuple):
     words: Mapping[str, Sequence[str]] = {}
     reading: ToolReading = ToolReading()
     """How calls are read, where no target says it."""
+    conditions: Mapping[str, bytes] = {}
+    """What the library made of conditions before, by their texts."""
 
 
 class _Wrong(Exception):
@@ -523,7 +525,7 @@ class _RuleReader:
         if not isinstance(raw, str) or not raw.strip():
             self._fail("wrong-type", f"'where' is a condition, or matchers by path, found {kind(raw)}.", path)
         try:
-            return CelCondition(raw, names)
+            return CelCondition(raw, names, self._around.conditions.get(raw, b""))
         except ConditionError as error:
             self._fail(error.slug, str(error), path)
 

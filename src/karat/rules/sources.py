@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterator, Sequence
 from decimal import Decimal
 from itertools import islice
@@ -16,6 +15,7 @@ from karat.rules.values import holds_removed, scalars_of, values_at
 from karat.text.folding import fold, fold_phrase
 from karat.text.numbers.claimed import numbers_in
 from karat.text.phrases import find_whole_words
+from karat.text.regexes import lazy
 
 USER: Final = "user"
 SAID: Final = "the words of the user"
@@ -23,8 +23,8 @@ FEW_TEXTS: Final = 32
 """So many texts are searched faster than an index of their words is made."""
 LONGEST_VALUE: Final = 1_000
 """A longer text of a result is not a value of its own: it is only looked into."""
-_NUMBER = re.compile(r"[$€£]?\s?-?(?:0|[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*)(?:\.\d+)?%?")
-_WORD = re.compile(r"\w+")
+_NUMBER = lazy.pattern(r"[$€£]?\s?-?(?:0|[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*)(?:\.\d+)?%?")
+_WORD = lazy.pattern(r"\w+")
 _NOT_FOLLOWED = (bool, type(None))
 
 NamePlace: TypeAlias = tuple[int, str]

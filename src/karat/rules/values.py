@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterator
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from karat.matchers.values import MISSING
 from karat.model.trace import REMOVED
+from karat.text.regexes import lazy
 
 Steps: TypeAlias = tuple[str | int, ...]
 
 EVERY: Final = -1
 """The step `[*]`: to every member of a list."""
-_PATH = re.compile(r"(?P<name>\w+)|\[(?:(?P<number>\d+)|\*)\]|\[(?P<quote>['\"])(?P<quoted>.*?)(?P=quote)\]")
+_PATH = lazy.pattern(r"(?P<name>\w+)|\[(?:(?P<number>\d+)|\*)\]|\[(?P<quote>['\"])(?P<quoted>.*?)(?P=quote)\]")
 
 
 class ValuePath(NamedTuple):

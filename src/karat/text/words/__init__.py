@@ -15,7 +15,6 @@ from unicodedata import normalize
 
 from msgspec import Struct
 
-from karat.text.regexes import lazy
 from karat.text.words.commands import COMMANDS
 from karat.text.words.deeds import CLAIMS, DENIALS
 from karat.text.words.quantities import AGES, NUMBERS
@@ -31,8 +30,6 @@ Replaced = Mapping[str, Iterable[str]]
 _FEW = r"(?:[^\S\n]+[\w'’-]+){0,4}?"
 _START, _END = r"(?:(?<!\w)|(?!\w))", r"(?:(?!\w)|(?<!\w))"
 """A word does not go on there; an entry may begin or end with another character."""
-_UNSPACED = lazy.regex(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Hangul}]")
-"""Letters of scripts that put no space between words, and of Hangul, to which particles are joined."""
 
 
 class WordList(Struct, frozen=True):
@@ -116,7 +113,7 @@ def any_of(entries: Iterable[str]) -> str:
 
 
 def _begins_and_ends_words(entry: str) -> bool:
-    is_unspaced = not entry.isascii() and _UNSPACED.search(entry) is not None
+    is_unspaced = not entry.isascii() and _unspaced().search(entry) is not None
     return not is_unspaced and all(first.isalnum() for first in _firsts(entry))
 
 
@@ -146,9 +143,17 @@ def _literal(phrase: str) -> str:
     return regex.escape(phrase, literal_spaces=True).replace(" ", r"[^\S\n]+")
 
 
+@lru_cache(maxsize=1)
+def _unspaced() -> regex.Pattern[str]:
+    """Letters of scripts that put no space between words, and of Hangul, to which particles are joined."""
+    import regex
+
+    return regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Hangul}]")
+
+
 def is_unspaced(phrase: str) -> bool:
     """Whether its ends are in a script without spaces, so that they are found within a run of letters."""
-    return not phrase.isascii() and all(_UNSPACED.match(end) for end in (phrase[:1], phrase[-1:]))
+    return not phrase.isascii() and all(_unspaced().match(end) for end in (phrase[:1], phrase[-1:]))
 
 
 def entry_pattern(entry: str) -> str:
@@ -156,8 +161,8 @@ def entry_pattern(entry: str) -> str:
     if entry.isascii():
         return f"{_START}{_source(entry)}{_END}"
     core = entry.strip("()")
-    start = "" if _UNSPACED.match(core) else _START
-    return f"{start}{_source(entry)}{'' if _UNSPACED.match(core[-1:]) else _END}"
+    start = "" if _unspaced().match(core) else _START
+    return f"{start}{_source(entry)}{'' if _unspaced().match(core[-1:]) else _END}"
 
 
 def _source(entry: str) -> str:
