@@ -113,7 +113,7 @@ def any_of(entries: Iterable[str]) -> str:
 
 
 def _begins_and_ends_words(entry: str) -> bool:
-    is_unspaced = not entry.isascii() and _unspaced().search(entry) is not None
+    is_unspaced = not entry.isascii() and _unspaced_letters().search(entry) is not None
     return not is_unspaced and all(first.isalnum() for first in _firsts(entry))
 
 
@@ -144,7 +144,7 @@ def _literal(phrase: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def _unspaced() -> regex.Pattern[str]:
+def _unspaced_letters() -> regex.Pattern[str]:
     """Letters of scripts that put no space between words, and of Hangul, to which particles are joined."""
     import regex
 
@@ -153,7 +153,7 @@ def _unspaced() -> regex.Pattern[str]:
 
 def is_unspaced(phrase: str) -> bool:
     """Whether its ends are in a script without spaces, so that they are found within a run of letters."""
-    return not phrase.isascii() and all(_unspaced().match(end) for end in (phrase[:1], phrase[-1:]))
+    return not phrase.isascii() and all(_unspaced_letters().match(end) for end in (phrase[:1], phrase[-1:]))
 
 
 def entry_pattern(entry: str) -> str:
@@ -161,8 +161,8 @@ def entry_pattern(entry: str) -> str:
     if entry.isascii():
         return f"{_START}{_source(entry)}{_END}"
     core = entry.strip("()")
-    start = "" if _unspaced().match(core) else _START
-    return f"{start}{_source(entry)}{'' if _unspaced().match(core[-1:]) else _END}"
+    start = "" if _unspaced_letters().match(core) else _START
+    return f"{start}{_source(entry)}{'' if _unspaced_letters().match(core[-1:]) else _END}"
 
 
 def _source(entry: str) -> str:
