@@ -19,8 +19,8 @@ from guard.policies import BIG, DESK, write_policy
 from guard.test_hook import Desk
 from karat.guard.conversation import MOST_EVENTS, GuardedConversation
 from karat.guard.decision import Decision
-from karat.guard.hook import BLOCK
 from karat.guard.hook_events import PROBE, answer_event
+from karat.guard.hook_protocol import BLOCK
 from karat.guard.policy import load_policy
 
 PAY = {"tool_name": "pay_invoice", "tool_input": {"id": "A"}, "tool_use_id": "t"}

@@ -16,8 +16,8 @@ import pytest
 from cli.support import Ran
 from guard.policies import BIG, CALLS, DESK, write_policy
 from karat.errors import ConfigError
-from karat.guard.hook import BLOCK, OK
 from karat.guard.hook_events import HookAnswer, answer_event
+from karat.guard.hook_protocol import BLOCK, OK
 from karat.guard.install import MODULE, install_guard, prove_blocking, remove_guard
 from karat.guard.journal import find_unasked
 from karat.guard.policy import load_policy

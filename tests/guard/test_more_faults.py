@@ -20,8 +20,9 @@ from guard.policies import BIG, DESK, write_policy
 from guard.test_hook import SESSION, Desk
 from karat.guard.approvals import ask_framework
 from karat.guard.conversation import GuardedConversation
-from karat.guard.hook import BLOCK, LARGEST_EVENT, OK, run_hook
+from karat.guard.hook import run_hook
 from karat.guard.hook_events import HookAnswer, answer_event
+from karat.guard.hook_protocol import BLOCK, LARGEST_EVENT, OK
 from karat.guard.journal import GuardHeader, GuardJournal
 from karat.guard.policy import load_policy
 from karat.guard.serve import DecisionServer

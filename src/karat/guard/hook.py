@@ -12,12 +12,9 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
+from karat.guard.hook_protocol import BLOCK, DEADLINE, LARGEST_EVENT
 from karat.system.gc_pause import gc_paused
 
-OK, BLOCK = 0, 2
-DEADLINE: Final = 8
-"""Seconds, less than hosts wait: one that gives up on a hook makes the call."""
-LARGEST_EVENT: Final = 16 << 20
 USAGE: Final = (
     "hook is what a coding agent starts for each of its events, which come on stdin. Type instead: "
     "karat guard install POLICY"

@@ -16,7 +16,7 @@ from msgspec import Struct
 from karat.errors import ConfigError, KaratError
 from karat.guard.conversation import GuardedConversation, freeze_arguments
 from karat.guard.decision import Decision
-from karat.guard.hook import BLOCK, OK
+from karat.guard.hook_protocol import BLOCK, OK
 from karat.guard.journal import GuardHeader, GuardJournal
 from karat.guard.policy import GuardPolicy, read_plain_file
 from karat.guard.store import GuardStore

@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from karat.errors import ConfigError
-from karat.guard.hook import BLOCK, DEADLINE, OK
 from karat.guard.hook_events import OPEN_PROBE, PROBE, Host, Installation
+from karat.guard.hook_protocol import BLOCK, DEADLINE, OK
 from karat.guard.policy import load_policy
 from karat.system.unfinished_files import create_unfinished
 
