@@ -67,13 +67,11 @@ def test_verdicts(
 def test_what_would_decide_names_repeats_and_cases(runs: Callable[..., Comparison]) -> None:
     (gate_verdict,) = runs(many(60), {**many(60), "case-4": "f"}, max_new_failures=0).gates
     assert gate_verdict.says == "1 of 60 cases passed before and fails now: it may be chance"
-    assert gate_verdict.decides == (
-        "run them again: karat run --baseline BASE --confirm 5, and 5 runs as the base (@last-5): case-4"
-    )
+    assert gate_verdict.decides == ("karat run --baseline @last-5 --confirm 5, which runs case-4 again")
     (gate_verdict,) = runs(
         many(9, letters=["pppp"]), {**many(9, letters=["p"]), "case-4": "f"}, max_new_failures=0
     ).gates
-    assert gate_verdict.decides == "run them again: karat run --baseline BASE --confirm 2: case-4"
+    assert gate_verdict.decides == "karat run --baseline BASE --confirm 2, which runs case-4 again"
     (gate_verdict,) = runs(many(40), many(39, 1), non_inferior=0.1).gates
     assert "repeat these 5 times to see whether they are flaky: case-39; otherwise about" in gate_verdict.decides
 

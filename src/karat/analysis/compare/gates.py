@@ -92,8 +92,8 @@ def runs_of_fallen(scope: Scope, confidence: float) -> str:
     pairs = {pair for cluster in scope.pairs for pair, _ in cluster if pair[0][0] == pair[0][1] and not pair[1][0]}
     needed = [_runs_to_show(base, len(scope.fell), confidence) for base, _ in pairs]
     again = max([runs - 1 for runs in needed if runs] or [CONFIRM])
-    pooled = "" if all(needed) else f", and {POOL} runs as the base (@last-{POOL})"
-    return f"run them again: karat run --baseline BASE --confirm {again}{pooled}: {list_some(scope.fell)}"
+    base = "BASE" if all(needed) else f"@last-{POOL}"
+    return f"karat run --baseline {base} --confirm {again}, which runs {list_some(scope.fell)} again"
 
 
 def _runs_to_show(base: Runs, looks: int, confidence: float) -> int:

@@ -61,12 +61,14 @@ class RequiredLevers(_BriefCheck, Struct, frozen=True):
 
     name: ClassVar = "required_levers"
     description_format: ClassVar = "at least {self.count} × /{self.regex}/"
-    field: ClassVar = own_field(Annotated[int, Meta(ge=1)], "The answer offers at least this many levers.", since="0.3")
+    field: ClassVar = own_field(
+        Annotated[int, Meta(ge=1)], "The answer offers at least this many actions (levers).", since="0.3"
+    )
     more_fields: ClassVar = (
         Field(
             "lever_regex",
             Phrase,
-            "What a lever looks like; by default a line that begins with -, *, +, •, 1. or 1).",
+            "What an action looks like; by default a line that begins with -, *, +, •, 1. or 1).",
             since="0.3",
         ),
     )

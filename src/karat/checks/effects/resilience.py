@@ -224,10 +224,8 @@ class AdmitsFailure(Check, Struct, frozen=True):
     prohibits: ClassVar = True
     field: ClassVar = own_field(
         Literal[True] | LostData,
-        "If the last call of a tool failed, the answer admits it in listed words. `tools` names tools whose result "
-        "cannot be used, even if it looks fine; with `old` their data is old, and the answer may say how old "
-        "instead. `lost` are values that only they know; `usual` is the answer of a run in which nothing failed. A "
-        "lost value, or only the usual words, fails; an answer with neither is unknown.",
+        "If the last call of a tool failed, the answer admits it in listed words; other words are unknown. What the "
+        "keys mean: docs/stress.md.",
     )
     examples: ClassVar = (
         Example({}, calls("find:ok", text="It is there."), Status.PASSED),
