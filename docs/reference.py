@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import UnionType
 from typing import (
     Any,
-    Literal,
-    Union,
-    get_args,
-    get_origin,
 )
 
 from karat.analysis.audit.operators.catalog import EVERY_OPERATOR
@@ -59,19 +54,10 @@ must all match. Plain values must be equal, objects have at least the given memb
 |---|---|
 """
 OPTIONS = """
-| option | keyword | value | default |
-|---|---|---|---|
+| option | keyword |
+|---|---|
 """
 OPTIONS_BEGIN, OPTIONS_END = "<!-- written by docs/reference.py -->\n", "\n<!-- end -->"
-TYPES: dict[Any, str] = {
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-    str: "a string",
-    Path: "a Path",
-    Sequence[str]: "a list of strings",
-    Mapping[str, object]: "an object",
-}
 WORDS = {"string": "a string", "integer": "a whole number", "number": "a number", "boolean": "true or false"}
 MANY = {
     "a string": "strings",
@@ -207,25 +193,15 @@ def _kind(node: dict[str, Any], known: dict[str, Any]) -> str:
 
 
 def with_options(page: str) -> str:
-    """The page of running with the table of its options."""
+    """The page of running with the table of the options whose keyword has another name."""
     before, _, rest = page.partition(OPTIONS_BEGIN)
-    rows = "".join(_option(option) for option in (*SELECTION.values(), *HOW_TO_RUN.values()))
+    rows = "".join(_option(option) for option in (*SELECTION.values(), *HOW_TO_RUN.values()) if option.flags)
     return before + OPTIONS_BEGIN + OPTIONS + rows + OPTIONS_END + rest.partition(OPTIONS_END)[2]
 
 
 def _option(option: Option) -> str:
     flags = ", ".join(f"`{flag}`" for flag in option.spellings)
-    default = option.default_text or ("" if option.default in (None, ()) else f"`{option.default}`")
-    value = ", ".join(filter(None, (_type(option.type), option.bounds)))
-    return f"| {flags} | `{option.name}` | {value} | {default} |\n"
-
-
-def _type(kind: Any) -> str:
-    """What values of a type are, in a few words."""
-    if get_origin(kind) is Literal:
-        return " or ".join(f"`{value}`" for value in get_args(kind))
-    members = get_args(kind) if isinstance(kind, UnionType) or get_origin(kind) is Union else (kind,)
-    return TYPES.get(kind) or " or ".join(_type(member) for member in members if member is not type(None))
+    return f"| {flags} | `{option.name}` |\n"
 
 
 def _plural(kind: str) -> str:
