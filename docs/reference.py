@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import (
-    Any,
-)
+from typing import Any
 
 from karat.analysis.audit.operators.catalog import EVERY_OPERATOR
 from karat.checks.catalog import CheckCatalog
