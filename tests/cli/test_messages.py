@@ -413,6 +413,9 @@ def test_a_name_that_karat_lacks_is_likened_to_those_it_has() -> None:
         pytest.param(
             "{id: r, each: {call: pay}, where: arguments.a <= 5}", "Did you mean 'each.arguments.a'?", id="no-root"
         ),
+        pytest.param("{id: r, each: {call: pay}, where: len(each.arguments.a) > 5}", "Write size(...).", id="len"),
+        pytest.param("{id: r, each: {call: pay}, where: each.arguments.a == None}", "Write null.", id="none"),
+        pytest.param("{id: r, each: {call: pay}, where: 'each.arguments.a >'}", "It ends too early", id="cut-off"),
         pytest.param("polcy.yaml", "'polcy.yaml': no such file. Did you mean 'policy.yaml'?", id="file"),
     ],
 )
@@ -469,6 +472,11 @@ def test_a_matrix_shows_no_secret_and_names_what_to_write(karat: Karat) -> None:
             "check c.jsonl --rules s.yaml",
             "karat: s.yaml: there is nothing to hold the conversations to. It has no rules.",
         ),
+        ("run evals -t python:agent.py:ask", "such as 'evals/shop.yaml'."),
+        ("coverage karat-results s.yaml", "It has journals of runs: name the suite here"),
+        ("run test_desk.py -t python:agent.py:ask", "Run it with pytest, where `karat.check` judges"),
+        ("run s.yaml -t http://127.0.0.1:9/chat", "Let `karat inspect http://127.0.0.1:9/chat --write` find"),
+        ("draft notes.txt", "not a recording, which has one JSON object on each line"),
         ("guard log karat-results", "Name a file that a guard wrote."),
         ("guard mcp p.yaml -- no-such-server", "there is no program 'no-such-server'."),
         ("tape show s.yaml", "This is a suite."),
@@ -496,7 +504,10 @@ def test_a_file_in_the_wrong_place_says_where_it_belongs(karat: Karat, command: 
     write("agent.py", "def ask(prompt): return 'x'")
     write("judged.yaml", f"karat: 1\n{CASE.replace('must_say_any: [x]', 'llm_rubric: polite')}")
     write("tests.yaml", "prompts: [hi]\nproviders: [echo]\ntests: [{assert: [{type: tool_called, value: pay}]}]\n")
-    Path("karat-results").mkdir()
+    write("karat-results/s.jsonl", "{}")
+    write("evals/shop.yaml", f"karat: 1\n{CASE}")
+    write("test_desk.py", "def test_desk(): ...")
+    write("notes.txt", "Where is my order?\n")
     ran = karat(*command.split())
     assert ran.code == 4
     assert fix in ran.err

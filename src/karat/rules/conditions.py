@@ -32,6 +32,8 @@ FUNCTIONS: Final = (
 )  # fmt: skip
 _COMPLAINT = lazy.pattern(r"<input>:(?P<line>\d+):(?P<column>-?\d+): (?P<what>.*?)(?: \(in container '.*?'\))?$", re.M)
 _UNDECLARED = lazy.pattern(r"undeclared reference to '(?P<name>[^']*)'")
+_EXPECTING = lazy.pattern(r" expecting .*", re.DOTALL)
+"""The tokens of the grammar that may follow: no one writes by them."""
 _TEXT = lazy.pattern(r"'[^']*'|\"[^\"]*\"")
 _FOREIGN = tuple(
     (lazy.pattern(pattern), other, sign)
@@ -41,6 +43,12 @@ _FOREIGN = tuple(
         (r"\bnot\b", "not", "!"), (r"\bis\b", "is", "=="),
     )
 )  # fmt: skip
+_OTHER_NAMES = {
+    "len": "size(...)", "length": "size(...)", "count": "size(...)", "str": "string(...)", "float": "double(...)",
+    "number": "double(...)", "any": "exists(...)", "some": "exists(...)", "every": "all(...)", "True": "true",
+    "False": "false", "None": "null", "undefined": "null",
+}  # fmt: skip
+"""What other languages call a function or a constant of CEL."""
 _CODE = lazy.pattern(r"^[A-Z_]+: |\s*\[[A-Z_]+\]$")
 
 
@@ -260,11 +268,13 @@ def _explain(error: str, source: str, names: Collection[str]) -> str:
     if undeclared := _UNDECLARED.search(problem):
         root = undeclared["name"].lstrip(".").split(".")[0]
         hint = did_you_mean(root, (*names, NOW, *FUNCTIONS)) or f"This rule knows {', '.join((*names, NOW))}."
+        if root in _OTHER_NAMES:
+            hint = f"Write {_OTHER_NAMES[root]}."
         if root in MEMBERS and "each" in names:
             hint = f"Did you mean 'each.{undeclared['name'].lstrip('.')}'?"
     else:
-        problem = shorten(problem, 120)
-        hint = _suggest_sign(source)
+        problem = shorten(_EXPECTING.sub("", problem), 120)
+        hint = _suggest_sign(source) or ("It ends too early: say what follows." if "<EOF>'" in problem else "")
     return f"{where}column {complaint['column']}: {problem}. {hint}".rstrip()
 
 

@@ -313,8 +313,8 @@ answer = "$.reply"
         pytest.param(
             ('body = { message = "{prompt}" }', ""),
             3,
-            '`body` is not set, so no request can be sent. Set body = { message = "{prompt}" }, or whatever the '
-            "service expects.",
+            "`body` is not set, so no request can be sent. Let `karat inspect http://127.0.0.1:9/chat --write` find"
+            ' what it expects, or set body = { message = "{prompt}" } for it in karat.toml.',
             id="no-body",
         ),
         pytest.param(

@@ -6,6 +6,7 @@ import codecs
 import json
 import math
 import os
+import re
 import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -37,6 +38,7 @@ _WIDE_BOMS = (
 )
 
 
+_TEST = re.compile(r"(?:test_.*|.*_test)\.py")
 _PROGRAMS = frozenset((".cjs", ".go", ".ipynb", ".js", ".mjs", ".py", ".rs", ".sh", ".ts", ".tsx"))
 
 
@@ -61,11 +63,18 @@ def read_bytes(path: str | Path) -> bytes:
 
 def _refuse_odd(path: str, mode: int) -> None:
     """Refuse what is not a file before it is opened: reading a pipe without a writer would wait forever."""
+    if _TEST.fullmatch(os.path.basename(path)):
+        fix = "Run it with pytest, where `karat.check` judges what an agent did (docs/pytest.md)."
+        raise UsageError("is a test, not a suite.", where=path, fix=fix, slug="not-a-suite")
     if os.path.splitext(path)[1] in _PROGRAMS:
         fix = "Name the suite, and the agent with --target: karat run SUITE --target python:agent.py:FUNCTION"
         raise UsageError("is a program, not a suite.", where=path, fix=fix, slug="not-a-suite")
     if stat.S_ISDIR(mode):
-        fix = "Name a suite file inside it."
+        names = sorted(os.listdir(path))
+        suites = [os.path.join(path, name) for name in names if name.endswith((".yaml", ".yml"))]
+        fix = f"Name a suite file inside it{f', such as {suites[0]!r}' if suites else ''}."
+        if not suites and any(name.endswith(".jsonl") for name in names):
+            fix = "It has journals of runs: name the suite here, a .yaml or .json file."
         raise UsageError("is a directory, not a suite file.", where=path, fix=fix, slug="not-a-file")
     if not stat.S_ISREG(mode) and not path.startswith(_HANDED_OVER):
         fix = "Name a file, or /dev/stdin for what is piped in."

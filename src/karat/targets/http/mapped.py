@@ -112,7 +112,10 @@ class HttpTarget(ServiceTarget[HttpOptions]):
             raise self.option_error("form", "it cannot be combined with `body`", "Set one of them.")
         if options.body is None and options.form is None and options.method != "GET":
             message = "`body` is not set, so no request can be sent."
-            fix = 'Set body = { message = "{prompt}" }, or whatever the service expects.'
+            fix = (
+                f"Let `karat inspect {self._config.use} --write` find what it expects,"
+                ' or set body = { message = "{prompt}" } for it in karat.toml.'
+            )
             raise ConfigError(message, where=place_of(self._config, "use"), fix=fix, slug="bad-options")
         form = options.form is not None
         self._body = self.template("form" if form else "body", options.form if form else options.body)

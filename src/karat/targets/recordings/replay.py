@@ -221,6 +221,8 @@ def parse(data: bytes) -> Recorded | None:
     data = data.removeprefix(BOM_UTF8).strip()
     if not data:
         return None
+    if not data.startswith((b"{", b"[")):
+        raise ValueError("not a recording, which has one JSON object on each line")
     try:
         line = _line.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
