@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from msgspec import structs
 
@@ -53,9 +54,15 @@ def only_reads(call: ToolCall) -> bool:
     return line is not None and bool(line.commands) and not any(map(may_change_files, line.commands))
 
 
+@lru_cache(maxsize=4096)
+def is_edit_tool(name: str) -> bool:
+    """Whether a tool changes files."""
+    return is_any_named(PUBLISHED.entries("edit_tools"), name)
+
+
 def edited_paths(call: ToolCall) -> tuple[str, ...] | None:
     """The files that a call of an edit tool changes; None for a call of another kind."""
-    if not is_any_named(PUBLISHED.entries("edit_tools"), call.name):
+    if not is_edit_tool(call.name):
         return None
     arguments = parse_result(call.arguments)
     if isinstance(arguments, str):

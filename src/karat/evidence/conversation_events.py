@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any, Final, Literal, NamedTuple
+
+from msgspec import Struct
 
 from karat.evidence.deed_events import DeedEvent, call_deeds, process_deeds, refused_deeds
 from karat.evidence.logs.events import unread
@@ -34,7 +37,7 @@ class ConversationEvents(NamedTuple):
     """From the index of an event to that of its call in the trace."""
 
 
-class _TimedCall(NamedTuple):
+class _TimedCall(Struct, frozen=True):
     """A call with the moments by which it is put in order."""
 
     call: ToolCall
@@ -63,11 +66,12 @@ def _sees_approvals(trace: Trace) -> bool:
 
 def _hide_approvals(events: list[ConversationEvent]) -> list[ConversationEvent]:
     """The events of a conversation of which no approval was observed: some may be before and after each."""
-    first, last = (
-        ConversationEvent(kind="gap", index=index, hides=HIDDEN_APPROVALS, text=NO_APPROVALS)
-        for index in (BEFORE_ALL, len(events))
-    )
-    return [first, *events, last]
+    return [_unseen_approvals(BEFORE_ALL), *events, _unseen_approvals(len(events))]
+
+
+@lru_cache(maxsize=1024)
+def _unseen_approvals(index: int) -> ConversationEvent:
+    return ConversationEvent(kind="gap", index=index, hides=HIDDEN_APPROVALS, text=NO_APPROVALS)
 
 
 def _read_end(trace: Trace) -> ConversationEnd:
@@ -103,22 +107,23 @@ class _EventReader:
             self._add(kind="gap", hides="says", text=SETUP_ANSWERS)
         if trace.setup_calls:
             self._stretch = ""
-            self._add_calls([*_put_in_order(trace.setup_calls, -1)], "setup")
+            self._add_calls(_put_in_order(trace.setup_calls, -1), "setup")
         self._is_setup = False
 
     def add_turn(self, turn: Trace, turn_number: int, first: int) -> None:
-        self._doubt = next((cut.why for cut in turn.cuts.values()), "")
+        self._doubt = next((cut.why for cut in turn.cuts.values()), "") if turn.cuts else ""
         prefix = f"turn {turn_number}"
         if why := turn.why_unobserved("input"):
             self._add(kind="gap", hides="user", text=why)
         elif turn.input and DECISION not in turn.metadata:
-            self._add(kind="user", text=turn.input)
+            self._add_text("user", turn.input, "")
         self._add_approvals(turn, "approved", "denied")
-        calls = [*_put_in_order(turn.tool_calls, first)]
+        calls = _put_in_order(turn.tool_calls, first)
         self._sees_processes = turn.workspace is not None and not turn.why_unobserved("processes")
         self._stretch = prefix if len(calls) > 1 and any(_is_place_unknown(timed.call) for timed in calls) else ""
-        self._add_gaps(turn)
-        self._add_calls(calls, prefix, turn.why_incomplete("tools") or "")
+        gap = turn.why_incomplete("tools") or ""
+        self._add_gaps(turn, gap)
+        self._add_calls(calls, prefix, gap)
         if self._sees_processes:
             self._add_deeds(process_deeds(turn), prefix, 0)
         self._add_approvals(turn, "asks_approval")
@@ -132,49 +137,48 @@ class _EventReader:
             if isinstance(entry, dict) and entry.get("kind") in kinds:
                 self._add(kind=entry["kind"], tool=str(entry.get("tool", "")), arguments=entry.get("arguments"))
 
-    def _add_gaps(self, turn: Trace) -> None:
+    def _add_gaps(self, turn: Trace, why: str) -> None:
         """Where calls of the turn may be missing: before its calls, and between them where nothing proves absence."""
-        if why := turn.why_incomplete("tools"):
+        if why:
             self._add(kind="gap", hides="call", text=why)
         for line in unread(turn.telemetry, turn.dialect) if turn.telemetry else ():
             self._add(kind="gap", hides="call", text=LOST_LINE.format(line[:LINE]), within=line)
-        known = tuple(dict.fromkeys(call.name for call in turn.tool_calls))
-        for possible in turn.possible_calls:
-            self._add(kind="gap", hides="call", text=possible.why, **_read_possible(possible, known))
+        if turn.possible_calls:
+            known = tuple(dict.fromkeys([call.name for call in turn.tool_calls]))
+            for possible in turn.possible_calls:
+                self._add(kind="gap", hides="call", text=possible.why, **_read_possible(possible, known))
 
     def _add_calls(self, calls: Sequence[_TimedCall], prefix: str, gap: str = "") -> None:
         """Requests and ends in order. A request comes before what happens at the same moment."""
         if not calls:
             return
         self._shown.clear()
-        siblings = Counter([timed.call.message for timed in calls]) if len(calls) > 1 else {}
+        messages = [timed.call.message for timed in calls]
+        siblings = Counter(messages) if len({*messages}) < len(messages) else {}
+        were_asked = any(timed.call.approvals for timed in calls)
         moments = [(timed.requested, 0, place, timed) for place, timed in enumerate(calls)]
         moments += [(timed.ended, 1, place, timed) for place, timed in enumerate(calls)]
         for _, is_end, place, timed in sorted(moments):  # no two are at one place
-            call = timed.call
+            call, name = timed.call, f"{prefix} call {place}"
             if call.refused:
                 if not is_end:
                     self._add(kind="denied", tool=call.name, arguments=call.arguments)
-                    self._add_deeds(refused_deeds(call), f"{prefix} call {place}", timed.number)
+                    self._add_deeds(refused_deeds(call), name, timed.number)
                 continue
-            if not is_end:
+            if were_asked and not is_end:
                 self._add_answers(timed, calls)
-            about: dict[str, Any] = {"tool": call.name, "call": f"{prefix} call {place}", "time": call.started_at}
-            about["message"] = f"{prefix} message {call.message}" if call.message is not None else ""
+            message = f"{prefix} message {call.message}" if call.message is not None else ""
             if timed.number >= 0:
                 self.calls[len(self.events)] = timed.number
             if is_end:
                 if not self._sees_processes:
-                    self._add_deeds(call_deeds(call), f"{prefix} call {place}", timed.number)
-                self._add_end(call, about)
+                    self._add_deeds(call_deeds(call), name, timed.number)
+                self._add_end(call, name, message)
                 if gap:
                     self._add(kind="gap", hides="call", text=gap)
-            elif call.kind == "handoff":
-                self._add(kind="handoff", arguments=call.arguments, **about)
             else:
                 parallel = None if call.message is None else siblings.get(call.message, 1) > 1
-                about |= {"started": call.called, "parallel": parallel, "beside_words": call.with_words}
-                self._add(kind="call", arguments=call.arguments, **about)
+                self._add_request(call, name, message, parallel)
 
     def _add_deeds(self, deeds: Iterable[DeedEvent], prefix: str, number: int) -> None:
         """Commands and edits, as calls of no tool. `number` is that of the call that they belong to."""
@@ -214,34 +218,81 @@ class _EventReader:
             elif all(approval.answer == "approved" for approval in call.approvals):
                 self._add(kind="approved", **about)
 
-    def _add_end(self, call: ToolCall, about: dict[str, Any]) -> None:
+    def _add_request(self, call: ToolCall, name: str, message: str, parallel: bool | None) -> None:
+        if call.kind == "handoff":
+            about: dict[str, Any] = {"tool": call.name, "call": name, "time": call.started_at, "message": message}
+            self._add(kind="handoff", arguments=call.arguments, **about)
+            return
+        self.events.append(
+            ConversationEvent(
+                kind="call",
+                index=len(self.events),
+                tool=call.name,
+                call=name,
+                message=message,
+                stretch=self._stretch,
+                arguments=call.arguments,
+                started=call.called,
+                parallel=parallel,
+                beside_words=call.with_words,
+                time=call.started_at,
+                is_setup=self._is_setup,
+                doubt=self._doubt,
+            )
+        )
+
+    def _add_end(self, call: ToolCall, name: str, message: str) -> None:
         success = False if call.success is None and call.error is not None else call.success
         if call.kind == "handoff":
             return
-        if success is None and call.unfinished:
-            self._add(kind="cancelled", **about)
-        else:
-            # A server may say of a call that was denied that all went well: whether it was carried out is not known.
-            success = None if success and call.was_denied else success
-            self._add(kind="result", success=success, result=call.result, error=call.error, **about)
+        was_cancelled = success is None and call.unfinished
+        # A server may say of a call that was denied that all went well: whether it was carried out is not known.
+        success = None if success and call.was_denied else success
+        self.events.append(
+            ConversationEvent(
+                kind="cancelled" if was_cancelled else "result",
+                index=len(self.events),
+                tool=call.name,
+                call=name,
+                message=message,
+                stretch=self._stretch,
+                success=success,
+                result=None if was_cancelled else call.result,
+                error=call.error,
+                time=call.started_at,
+                is_setup=self._is_setup,
+                doubt=self._doubt,
+            )
+        )
 
     def _add_words(self, turn: Trace) -> None:
         """What the agent said. When it said what is not the answer, is not known."""
         if why := turn.why_unobserved("final_message"):
             self._add(kind="gap", hides="says", text=why)
-        earlier = [message.content for message in turn.messages if message.role == "assistant" and message.content]
-        for text in earlier:
-            if text != turn.final_message:
-                self._add(kind="says", text=text, stretch=self._stretch or "words")
-        if turn.final_message:
-            self._stretch = ""
-            self._add(kind="says", text=turn.final_message)
+        answer = turn.final_message
+        for message in turn.messages:
+            if message.role == "assistant" and message.content and message.content != answer:
+                self._add_text("says", message.content, self._stretch or "words")
+        if answer:
+            self._add_text("says", answer, "")
 
-    def _add(self, *, stretch: str | None = None, **about: Any) -> None:
+    def _add_text(self, kind: Literal["user", "says"], text: str, stretch: str) -> None:
+        self.events.append(
+            ConversationEvent(
+                kind=kind,
+                index=len(self.events),
+                stretch=stretch,
+                text=text,
+                is_setup=self._is_setup,
+                doubt=self._doubt,
+            )
+        )
+
+    def _add(self, **about: Any) -> None:
         self.events.append(
             ConversationEvent(
                 index=len(self.events),
-                stretch=self._stretch if stretch is None else stretch,
+                stretch=self._stretch,
                 is_setup=self._is_setup,
                 doubt=self._doubt,
                 **about,
@@ -249,20 +300,22 @@ class _EventReader:
         )
 
 
-def _put_in_order(calls: Sequence[ToolCall], first: int) -> Iterator[_TimedCall]:
+def _put_in_order(calls: Sequence[ToolCall], first: int) -> list[_TimedCall]:
     """Each call with the moments of its request and its end: by the clock, or by messages, or one after another."""
+    timed: list[_TimedCall] = []
     if all(call.started_at is not None for call in calls if call.called):
         latest = float("-inf")
         for place, call in enumerate(calls):
             latest = call.started_at if call.started_at is not None else latest
             ended = call.ended_at if call.ended_at is not None else latest
-            yield _TimedCall(call, first + place if first >= 0 else -1, latest, max(ended, latest))
-        return
-    step = 0.0
+            timed.append(_TimedCall(call, first + place if first >= 0 else -1, latest, max(ended, latest)))
+        return timed
+    step, message = 0.0, None
     for place, call in enumerate(calls):
-        is_sibling = place > 0 and call.message is not None and call.message == calls[place - 1].message
-        step += 0 if is_sibling else 1
-        yield _TimedCall(call, first + place if first >= 0 else -1, step, step + 0.5)
+        step += 0 if call.message is not None and call.message == message else 1
+        message = call.message
+        timed.append(_TimedCall(call, first + place if first >= 0 else -1, step, step + 0.5))
+    return timed
 
 
 def _is_place_unknown(call: ToolCall) -> bool:

@@ -16,6 +16,7 @@ from karat.text.tool_names import is_helper
 from karat.text.wording import with_article
 
 UNREAD = "a message of the conversation could not be read: it is neither an object nor a message of LangChain"
+ANSWERING = ("assistant", "ai", "model")
 GEMINI_ROLES = ("user", "model", "function")
 NO_TELEMETRY = "messages contain no telemetry"
 NESTED = 4
@@ -46,16 +47,15 @@ def build_conversation(messages: Iterable[ChatMessage], case_id: str = "") -> Tr
 def split_turns(messages: Iterable[ChatMessage]) -> list[NumberedMessages]:
     """The messages of each turn, with their numbers; several prompts in a row begin one turn."""
     turns: list[list[tuple[int, ChatMessage]]] = []
+    is_answered = True
     for number, message in enumerate(messages):
-        if not turns or (message.is_prompt and not _only_opens(turns[-1])):
+        is_prompt = message.is_prompt
+        if not turns or (is_prompt and is_answered):
             turns.append([])
+            is_answered = False
         turns[-1].append((number, message))
+        is_answered = is_answered or not (is_prompt or message.role in SYSTEM)
     return [*turns]
-
-
-def _only_opens(turn: NumberedMessages) -> bool:
-    """Whether nothing was answered yet."""
-    return all(message.is_prompt or message.role in SYSTEM for _, message in turn)
 
 
 def _read(message: object) -> ChatMessage:
@@ -89,20 +89,28 @@ def _is_clean(value: Any, depth: int = NESTED) -> bool:
 
 def build_turn(turn: NumberedMessages, case_id: str = "") -> Trace:
     """The trace of one turn, as its messages show it."""
-    requests = [
-        (f"message-{number}", call) for number, message in turn for call in message.calls if not is_helper(call.name)
-    ]
-    results = [result for _, message in turn for result in message.results]
+    requests: list[tuple[str, CallRequest]] = []
+    results: list[ReturnedResult] = []
+    prompts: list[str] = []
+    words: list[Message] = []
+    answer = ""
+    for number, message in turn:
+        requests += [(f"message-{number}", call) for call in message.calls if not is_helper(call.name)]
+        results += message.results
+        if message.text:
+            words.append(Message(message.role, message.text))
+            if message.is_prompt:
+                prompts.append(message.text)
+            elif message.role in ANSWERING:
+                answer = message.text
     calls = [read_call(request, message, _take(request, results)) for message, request in requests]
-    prompt = "\n".join(message.text for _, message in turn if message.is_prompt)
-    spoken = [message.text for _, message in turn if message.role in ("assistant", "ai", "model") and message.text]
     return Trace(
         case_id=case_id,
-        input=prompt,
-        final_message=spoken[-1] if spoken else "",
-        messages=tuple(Message(message.role, message.text) for _, message in turn if message.text),
+        input="\n".join(prompts),
+        final_message=answer,
+        messages=tuple(words),
         tool_calls=tuple(calls),
-        possible_calls=tuple(PossibleCall(c.name, NO_RESULT.format(c.name)) for c in calls if not c.called),
+        possible_calls=tuple([PossibleCall(c.name, NO_RESULT.format(c.name)) for c in calls if not c.called]),
         unobserved={"telemetry": NO_TELEMETRY},
     )
 

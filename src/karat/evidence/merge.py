@@ -301,6 +301,8 @@ def merge_turns(turns: Sequence[Trace], error: TraceError | None = None) -> Trac
 
 def _merge_channels(tables: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
     """What is known of each channel, by the turn that has it."""
+    if tables.count(tables[0]) == len(tables) and BEFORE not in tables[0]:
+        return {**tables[0]}
     merged = {key: value for key, value in tables[-1].items() if key != BEFORE}
     merged |= {key: value for key, value in tables[0].items() if key == BEFORE}
     return merged | {key: table[key] for key in OF_EVERY_TURN for table in reversed(tables) if key in table}
@@ -308,11 +310,16 @@ def _merge_channels(tables: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
 
 def _find_end(ends: Sequence[str]) -> str:
     """The first limit that cut a turn off; without one, whether every turn is known to have ended by itself."""
-    return next((end for end in ends if end not in ("", BY_ITSELF)), BY_ITSELF if all(ends) else "")
+    for end in ends:
+        if end not in ("", BY_ITSELF):
+            return end
+    return BY_ITSELF if all(ends) else ""
 
 
 def _metadata(turns: Sequence[Trace]) -> dict[str, object]:
     """The metadata of the turns, the last value of each key; the cost is their sum, if every turn has one."""
+    if not any(turn.metadata for turn in turns):
+        return {}
     merged = {key: value for turn in turns for key, value in turn.metadata.items() if key != COST}
     costs = [cost for turn in turns if (cost := reported_cost(turn.metadata)) is not None]
     return {**merged, COST: sum(costs)} if len(costs) == len(turns) else merged
@@ -320,18 +327,19 @@ def _metadata(turns: Sequence[Trace]) -> dict[str, object]:
 
 def _longest(tables: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """The longest of each, if every turn has it."""
+    if not tables[0]:
+        return {}
     names = [name for name in tables[0] if all(name in table for table in tables)]
     return {name: max(table[name] for table in tables) for name in names}
 
 
 def _tokens(counts: Sequence[Tokens | None]) -> Tokens | None:
     """What all turns used; unknown where one of them does not say it."""
-    known_counts = [count for count in counts if count is not None]
-    if len(known_counts) < len(counts):
+    if None in counts:
         return None
+    known_counts = [count for count in counts if count is not None]
     return Tokens(_total([count.input for count in known_counts]), _total([count.output for count in known_counts]))
 
 
 def _total(values: Sequence[int | None]) -> int | None:
-    numbers = [value for value in values if value is not None]
-    return sum(numbers) if len(numbers) == len(values) else None
+    return None if None in values else sum([value for value in values if value is not None])

@@ -85,7 +85,7 @@ class ToolCall(Struct, frozen=True, omit_defaults=True):
     @property
     def was_denied(self) -> bool:
         """Whether a person refused what its server asked."""
-        return any(approval.answer == "denied" for approval in self.approvals)
+        return bool(self.approvals) and any(approval.answer == "denied" for approval in self.approvals)
 
     @property
     def has_unknown_outcome(self) -> bool:

@@ -168,7 +168,7 @@ def _read_call(entry: object) -> CallRequest | None:
     name = function.get("name", function.get("tool_name"))
     if not isinstance(name, str) or not name:
         return None
-    arguments = next((decode_value(function[key]) for key in ("arguments", "args", "input") if key in function), None)
+    arguments = decode_value(_first_value(function, ("arguments", "args", "input")))
     return CallRequest(name, _first_text(entry, ("id", "toolUseId", "call_id")), arguments)
 
 
@@ -187,18 +187,24 @@ def _read_result(table: Mapping[str, object]) -> ReturnedResult:
     return ReturnedResult(
         _first_text(table, _RESULT_IDS),
         _first_text(table, ("name",)),
-        next((table[key] for key in ("content", "output", "response", "result") if key in table), None),
+        _first_value(table, ("content", "output", "response", "result")),
         table.get("is_error") is True or table.get("isError") is True or table.get("status") == "error",
     )
 
 
+def _first_value(table: Mapping[str, object], keys: tuple[str, ...]) -> object:
+    for key in keys:
+        if key in table:
+            return table[key]
+    return None
+
+
 def _first_text(table: Mapping[str, object], keys: tuple[str, ...]) -> str:
     for key in keys:
-        if isinstance(text := table.get(key), str):
+        if key in table and isinstance(text := table[key], str):
             return text
     return ""
 
 
 def _unwrap(table: Mapping[str, object], key: str) -> Mapping[str, object]:
-    inner = table.get(key)
-    return inner if inner is not None and isinstance(inner, Mapping) else table
+    return inner if key in table and isinstance(inner := table[key], Mapping) else table

@@ -9,9 +9,9 @@ a tool looked up are data: what a list of them says is not said of the call. A s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -33,6 +33,10 @@ STATUS_KEYS = PUBLISHED.entries("status_keys")
 VERDICT_KEYS = PUBLISHED.entries("verdict_keys")
 
 MISSING = ("missingFields", "missing_fields")
+_MISSING = frozenset(MISSING)
+MOST_KEYS = 64
+"""Of tables with so many keys it is remembered what their keys can say: those of one tool have the same."""
+Test: TypeAlias = Callable[[object], bool]
 DEEPEST = 8
 """How many envelopes may be around a result."""
 
@@ -40,13 +44,6 @@ _NO = frozenset({"false", "no", "n", "0", "off"})
 _NO_ERROR = frozenset(NO_ERROR)
 _FAILED = frozenset(FAILED_STATUS)
 _NOTICE = frozenset(NOTICE_KEYS)
-_TELLING = frozenset(
-    (
-        *(*VERDICT_KEYS, *ERROR_KEYS, *FAILURE_MARKS, *FAILURE_COUNTS, *EXIT_CODES),
-        *(*STATUS_CODES, *STATUS_KEYS, *ENVELOPES, "code"),
-    )
-)
-"""Keys of which a sign of failure has at least one."""
 _CODE_AND_WORDS = frozenset({"code", "message", "details", "data"})
 _OBJECT = lazy.pattern(r"\s*<[^<>]* at 0x\w+>\s*")
 _STRUCTURE = lazy.pattern(
@@ -114,6 +111,16 @@ _OPENING = (
 )
 
 
+class KeySigns(NamedTuple):
+    """What may say that a call failed, by the keys of its result: each key with the test of its value."""
+
+    names: Mapping[str, object]
+    """The keys by what they are called without case and marks."""
+    plain: tuple[tuple[object, Test], ...]
+    status: tuple[tuple[object, Test], ...]
+    envelopes: tuple[object, ...]
+
+
 def call_success(
     result: object, *, raised: bool = False, claimed: bool | None = None, ended: bool = True
 ) -> bool | None:
@@ -161,7 +168,7 @@ def is_plain_text(result: object) -> bool:
 
 def missing_fields(result: object) -> tuple[str, ...]:
     """The fields that a result names as missing."""
-    if not isinstance(result, dict):
+    if not isinstance(result, dict) or _MISSING.isdisjoint(result):
         return ()
     names = next((result[key] for key in MISSING if isinstance(result.get(key), list)), ())
     return tuple(name for name in names if isinstance(name, str))
@@ -173,38 +180,17 @@ def _fails(result: object, depth: int) -> bool:
     if isinstance(result, str):
         return _text_fails(result, depth)
     if isinstance(result, Mapping):
-        table = _fold_keys(result)
-        if _TELLING.isdisjoint(table):
-            return False
+        signs = _read_keys(result)
         return (
-            _has_plain_sign(table)
-            or _has_failed_status(table)
-            or any(_fails(value, depth + 1) for value in _values(table, ENVELOPES))
+            _has_sign(result, signs.plain)
+            or _has_sign(result, signs.status)
+            or (bool(signs.envelopes) and any(_fails(result[key], depth + 1) for key in signs.envelopes))
         )
     return isinstance(result, list | tuple) and _list_fails(result, depth)
 
 
-def _has_plain_sign(table: Mapping[str, object]) -> bool:
-    """Signs that say it of the call and of nothing else, so that they count in a list of results too."""
-    return (
-        any(map(_denies, _values(table, VERDICT_KEYS)))
-        or any(map(_is_set, _values(table, ERROR_KEYS)))
-        or any(value is True for value in _values(table, FAILURE_MARKS))
-        or any(map(_counts, _values(table, FAILURE_COUNTS)))
-        or any(_number(value) not in (None, 0) for value in _values(table, EXIT_CODES))
-    )
-
-
-def _has_failed_status(table: Mapping[str, object]) -> bool:
-    if any(value is False or _is_bad_code(value) for value in _values(table, STATUS_CODES)):
-        return True
-    if any(map(_is_failed_state, _values(table, STATUS_KEYS))):
-        return True
-    code = table.get("code")
-    if "message" not in table or not table.keys() <= _CODE_AND_WORDS:
-        return False
-    # A status of gRPC, or an error of JSON-RPC: {"code": 5, "message": "not found", "details": []}
-    return type(code) is int and (code < 0 or 0 < code <= 16 or _is_bad_code(code))
+def _has_sign(table: Mapping[Any, object], tests: tuple[tuple[object, Test], ...]) -> bool:
+    return bool(tests) and any(test(table[key]) for key, test in tests)
 
 
 def _list_fails(items: list[Any] | tuple[Any, ...], depth: int) -> bool:
@@ -221,24 +207,39 @@ def _is_failed_entry(item: object, depth: int) -> bool:
         return _text_fails(item, depth + 1)
     if not isinstance(item, Mapping):
         return False
-    table = _fold_keys(item)
-    if table.get("type") == "text" and isinstance(table.get("text"), str):
-        return _text_fails(str(table["text"]), depth + 1)
-    return _has_plain_sign(table) or (table.keys() <= _NOTICE and _has_failed_status(table))
+    signs = _read_keys(item)
+    names = signs.names
+    if "text" in names and "type" in names and item[names["type"]] == "text":
+        text = item[names["text"]]
+        if isinstance(text, str):
+            return _text_fails(text, depth + 1)
+    return _has_sign(item, signs.plain) or (names.keys() <= _NOTICE and _has_sign(item, signs.status))
 
 
-def _fold_keys(table: Mapping[object, object]) -> dict[str, object]:
-    return {fold_key(str(key)): value for key, value in table.items()}
+def _read_keys(table: Mapping[Any, object]) -> KeySigns:
+    keys = tuple(table)
+    return _find_signs(keys) if len(keys) <= MOST_KEYS else _find_signs.__wrapped__(keys)
+
+
+@lru_cache(maxsize=1024)
+def _find_signs(keys: tuple[object, ...]) -> KeySigns:
+    names = {fold_key(str(key)): key for key in keys}
+    is_reply = "code" in names and "message" in names and names.keys() <= _CODE_AND_WORDS
+    return KeySigns(
+        names,
+        tuple((names[name], test) for listed, test in _PLAIN_SIGNS for name in listed if name in names),
+        (
+            *((names[name], test) for listed, test in _STATUS_SIGNS for name in listed if name in names),
+            *([(names["code"], _is_bad_reply)] if is_reply else []),
+        ),
+        tuple(names[name] for name in ENVELOPES if name in names),
+    )
 
 
 @lru_cache(maxsize=4096)
 def fold_key(key: str) -> str:
     """A key without its case and the marks between its words."""
     return key.lower().replace("_", "").replace("-", "")
-
-
-def _values(table: Mapping[str, object], keys: tuple[str, ...]) -> Iterator[object]:
-    return (table[key] for key in keys if key in table)
 
 
 def _denies(value: object) -> bool:
@@ -252,6 +253,14 @@ def _is_set(value: object) -> bool:
     if isinstance(value, str):
         return value.strip().rstrip(".").lower() not in _NO_ERROR
     return bool(value)
+
+
+def _is_mark(value: object) -> bool:
+    return value is True
+
+
+def _is_bad_exit(value: object) -> bool:
+    return _number(value) not in (None, 0)
 
 
 def _counts(value: object) -> bool:
@@ -283,6 +292,26 @@ def _is_bad_code(value: object) -> bool:
     if isinstance(value, str):
         return re.match(r"(?:HTTP\S* )?[45]\d\d(?!\d)", value.strip()) is not None
     return type(value) is int and 400 <= value <= 599
+
+
+def _is_bad_status(value: object) -> bool:
+    return value is False or _is_bad_code(value)
+
+
+def _is_bad_reply(code: object) -> bool:
+    """A status of gRPC, or an error of JSON-RPC: {"code": 5, "message": "not found", "details": []}"""
+    return type(code) is int and (code < 0 or 0 < code <= 16 or _is_bad_code(code))
+
+
+_PLAIN_SIGNS: Final = (
+    (VERDICT_KEYS, _denies),
+    (ERROR_KEYS, _is_set),
+    (FAILURE_MARKS, _is_mark),
+    (FAILURE_COUNTS, _counts),
+    (EXIT_CODES, _is_bad_exit),
+)
+"""Signs that say it of the call and of nothing else, so that they count in a list of results too."""
+_STATUS_SIGNS: Final = ((STATUS_CODES, _is_bad_status), (STATUS_KEYS, _is_failed_state))
 
 
 def _text_fails(text: str, depth: int) -> bool:

@@ -36,7 +36,9 @@ MILLISECONDS, LARGEST = 1e11, 1e21
 def find_text(values: Mapping[str, object], keys: Iterable[str]) -> str:
     """The first of these values that is a text or a number."""
     for key in keys:
-        value = values.get(key)
+        if key not in values:
+            continue
+        value = values[key]
         if isinstance(value, str) and value:
             return value
         if isinstance(value, int) and not isinstance(value, bool):
@@ -46,13 +48,18 @@ def find_text(values: Mapping[str, object], keys: Iterable[str]) -> str:
 
 def find_time(values: Mapping[str, object]) -> float | None:
     """When it was, in seconds since 1970."""
-    return next((time for key in TIMES if (time := read_time(values.get(key))) is not None), None)
+    for key in TIMES:
+        if key in values and (time := read_time(values[key])) is not None:
+            return time
+    return None
 
 
 def list_tags(values: Mapping[str, object]) -> tuple[str, ...]:
     """The tags, which are a list or a list as JSON."""
-    tags = next((tags for key in ABOUT["tags"] if isinstance(tags := decode_value(values.get(key)), list)), [])
-    return tuple(tag for tag in tags if isinstance(tag, str))
+    for key in ABOUT["tags"]:
+        if key in values and isinstance(tags := decode_value(values[key]), list):
+            return tuple(tag for tag in tags if isinstance(tag, str))
+    return ()
 
 
 def read_time(value: object) -> float | None:

@@ -77,9 +77,10 @@ def arguments_within(recorded: object, requested: object, *, lossy: bool = False
 def result_within(value: object) -> object:
     """What the tool gave, without the envelope of its framework. One that says that the call failed is kept."""
     for _ in range(DEEPEST):
-        inner = value if value is NOT_RECORDED else _open(parse_result(value))
-        if inner is value:
-            return value
+        parsed = value if value is NOT_RECORDED else parse_result(value)
+        inner = _open(parsed)
+        if inner is value or (inner is parsed and parsed.__class__ is dict):
+            return inner
         value = inner
     return value
 
