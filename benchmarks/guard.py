@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from karat.guard.conversation import GuardedConversation
-from karat.guard.install import install_guard
+from karat.guard.install import install_guard, plan_installation
 from karat.guard.policy import load_policy
 
 RULES = 20
@@ -126,7 +126,8 @@ def cpu_of(run: Callable[[], object]) -> float:
 def time_hook(folder: Path) -> str:
     (folder / "work").mkdir()
     path = folder / "policy.karat.yaml"
-    installed = install_guard(path, "claude", environ={"HOME": str(folder)}, workspace=folder / "work")
+    installed = plan_installation(path, "claude", environ={"HOME": str(folder)}, workspace=folder / "work")
+    install_guard(installed)
     event = {"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "pay", "tool_input": {"id": "A"}}
     shell = ["/bin/sh", "-c", installed.command]
     hook = cpu_of(lambda: subprocess.run(shell, input=json.dumps(event).encode(), capture_output=True))

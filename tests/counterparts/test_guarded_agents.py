@@ -15,7 +15,7 @@ import pytest
 
 from counterparts.environments import FOLDER, install_by_npm
 from karat.guard.hook_events import Host
-from karat.guard.install import install_guard
+from karat.guard.install import install_guard, plan_installation
 from karat.guard.journal import find_unasked, read_guard_journal
 
 pytestmark = [pytest.mark.counterpart, pytest.mark.limit(600)]
@@ -84,7 +84,8 @@ def test_a_coding_agent_runs_what_is_allowed(
     environ |= {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{model}", "ANTHROPIC_API_KEY": "none"}
     environ |= {"CODEX_HOME": str(home / ".codex"), "OPENAI_API_KEY": "none", "XDG_STATE_HOME": ""}
     environ["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"] = "1"
-    installed = install_guard(policy, host, environ=environ, workspace=work)
+    installed = plan_installation(policy, host, environ=environ, workspace=work)
+    install_guard(installed)
     command = ["claude", "-p", prompt, "--dangerously-skip-permissions"]
     if host == "codex":
         (home / ".codex" / "config.toml").write_text(CODEX.replace("{port}", str(model)))
@@ -96,7 +97,7 @@ def test_a_coding_agent_runs_what_is_allowed(
     )  # fmt: skip
     log = (tmp_path / "ledger").read_text().split() if (tmp_path / "ledger").exists() else []
     assert log == ledger, done.stdout + done.stderr
-    journal = installed.folder / "decisions.jsonl"
+    journal = installed.file.parent / "decisions.jsonl"
     decisions = [line.decision for line in read_guard_journal(journal) if line.decision is not None]
     assert [decision.verdict for decision in decisions] == ["allow", "allow" if len(ledger) > 1 else "block"]
     assert not [*find_unasked(journal)], "each result belongs to a call that was asked about"

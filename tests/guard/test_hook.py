@@ -18,7 +18,15 @@ from guard.policies import BIG, CALLS, DESK, write_policy
 from karat.errors import ConfigError
 from karat.guard.hook_events import HookAnswer, answer_event
 from karat.guard.hook_protocol import BLOCK, OK
-from karat.guard.install import MODULE, install_guard, prove_blocking, remove_guard
+from karat.guard.install import (
+    MODULE,
+    GuardInstallation,
+    change_settings,
+    install_guard,
+    plan_installation,
+    plan_removal,
+    prove_blocking,
+)
 from karat.guard.journal import find_unasked
 from karat.guard.policy import load_policy
 
@@ -33,9 +41,16 @@ class Desk:
         (folder / "project").mkdir(exist_ok=True)
         self.policy = write_policy(folder, policy)
         self.environ = {"HOME": str(folder / "home"), "PATH": os.environ["PATH"]}
-        self.installed = install_guard(self.policy, host, environ=self.environ, workspace=folder / "project")
+        self.host = host
+        self.installed = self.install()
         *_, file, self.pin = self.installed.command.removesuffix(" || exit 2").split()
         self.file = Path(file)
+
+    def install(self, workspace: str = "project", settings: Path | None = None) -> GuardInstallation:
+        about: dict[str, Any] = {"environ": self.environ, "workspace": self.folder / workspace, "settings": settings}
+        installation = plan_installation(self.policy, self.host, **about)
+        install_guard(installation)
+        return installation
 
     def tell(self, name: str, **about: Any) -> HookAnswer:
         return answer_event(json.dumps({"hook_event_name": name, **SESSION, **about}).encode(), self.file, self.pin)
@@ -66,7 +81,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 
 def test_a_session_is_guarded_by_the_installed_command(module_folder: Path) -> None:
     desk = Desk(module_folder)
-    settings = json.loads(desk.installed.settings.read_text())["hooks"]
+    settings = json.loads(desk.installed.settings.path.read_text())["hooks"]
     [hook] = settings["PreToolUse"][0]["hooks"]
     assert hook["command"].startswith(os.path.abspath(sys.executable))
     assert hook["command"].endswith(" || exit 2")
@@ -166,31 +181,31 @@ def test_where_the_host_cannot_ask_the_call_is_blocked(tmp_path: Path, monkeypat
 
 
 def test_other_settings_stay_and_the_hooks_can_be_removed(desk: Desk) -> None:
-    settings = desk.installed.settings
+    settings = desk.installed.settings.path
     own = {"type": "command", "command": "echo mine"}
     tree = {"model": "m", "hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [own]}], "Stop": [{"hooks": [own]}]}}
     settings.write_text(json.dumps(tree))
     for _ in range(2):  # a second installation replaces the first
-        install_guard(desk.policy, "claude", environ=desk.environ, workspace=desk.folder / "project")
+        desk.install()
     hooks = json.loads(settings.read_text())["hooks"]
     assert len(hooks["PreToolUse"]) == 2
     assert hooks["PreToolUse"][0]["hooks"] == [own]
     assert oct(settings.stat().st_mode & 0o777) == "0o600"
-    remove_guard("claude", environ=desk.environ)
+    change_settings(plan_removal("claude", environ=desk.environ, workspace=desk.folder / "project"))
     assert json.loads(settings.read_text()) == tree
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"hooks": {"PreToolUse": [{"hooks": "x"}]}}', '{"hooks": []}'])
 def test_settings_that_cannot_be_read_are_left_alone(desk: Desk, text: str) -> None:
-    desk.installed.settings.write_text(text)
+    desk.installed.settings.path.write_text(text)
     with pytest.raises(ConfigError):
-        install_guard(desk.policy, "claude", environ=desk.environ, workspace=desk.folder / "project")
-    assert desk.installed.settings.read_text() == text
+        desk.install()
+    assert desk.installed.settings.path.read_text() == text
 
 
 def test_the_state_may_not_be_where_the_agent_works(desk: Desk) -> None:
     with pytest.raises(ConfigError, match="where the agent works"):
-        install_guard(desk.policy, "claude", environ=desk.environ, workspace=desk.folder)
+        desk.install(".")
 
 
 def test_a_guard_that_does_not_block_is_not_installed(desk: Desk) -> None:
@@ -212,7 +227,7 @@ def test_install_and_check_by_the_command_line(
     assert "self-test: blocks" in run.out
     settings = tmp_path / "home" / ".claude" / "settings.json"
     assert MODULE in settings.read_text()
-    assert karat("guard", "install", str(policy), "--remove").code == 0
+    assert karat("guard", "install", str(policy), "--remove").out.endswith("removed\n")
     assert MODULE not in settings.read_text()
     assert karat("guard", "hook", "only a file").code == BLOCK, "hosts go on after any other code"
     assert "explicit-yes  blocks" in karat("guard", "check", str(policy), "--by", "hook").out
@@ -244,6 +259,65 @@ def test_in_a_terminal_it_says_what_to_type(desk: Desk) -> None:
     assert done.returncode == BLOCK
     [line] = done.stderr.splitlines()
     assert "Type instead: karat guard install POLICY" in line
+
+
+@pytest.mark.parametrize(
+    ("host", "options", "variable", "settings", "scope"),
+    [
+        ("claude", (), "", "home/.claude/settings.json", "all sessions of Claude Code of this user, in every folder"),
+        ("codex", (), "", "home/.codex/hooks.json", "all sessions of Codex of this user, in every folder"),
+        ("claude", (), "CLAUDE_CONFIG_DIR", "else/settings.json", "all sessions of Claude Code of this user"),
+        ("codex", (), "CODEX_HOME", "else/hooks.json", "all sessions of Codex of this user"),
+        (
+            "claude",
+            ("--settings", ".claude/settings.json"),
+            "",
+            "project/.claude/settings.json",
+            "where the agent works",
+        ),
+    ],
+)
+def test_it_shows_what_it_would_write_and_for_which_sessions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, karat: Callable[..., Ran],
+    host: str, options: tuple[str, ...], variable: str, settings: str, scope: str,
+) -> None:  # fmt: skip
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in ("XDG_STATE_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    if variable:
+        monkeypatch.setenv(variable, str(tmp_path / "else"))
+    policy, path = write_policy(tmp_path), tmp_path / settings
+    if host == "claude" and not options:
+        path.parent.mkdir(parents=True)
+        path.write_text('{\n  "model": "m"\n}\n')
+    before = sorted(tmp_path.rglob("*"))
+    command = ("guard", "install", str(policy), "--host", host, *options)
+    shown = karat(*command, "--dry-run")
+    assert shown.code == 0, shown.err
+    assert f"hooks: {path}, for " in shown.out
+    assert scope in shown.out
+    assert shown.out.endswith("nothing was written\n")
+    assert sorted(tmp_path.rglob("*")) == before
+    assert karat(*command).code == 0
+    added = [line for line in path.read_text().splitlines() if line.strip() not in ("{", "}", '"model": "m"')]
+    assert added
+    assert all(f"+{line}" in shown.out.splitlines() for line in added)
+    assert not [line for line in shown.out.splitlines() if line.startswith("-") and "model" not in line]
+    removal = karat(*command, "--remove", "--dry-run")
+    assert all(f"-{line}" in removal.out.splitlines() for line in added)
+    assert MODULE in path.read_text()
+
+
+def test_where_no_guard_is_nothing_is_taken_out(tmp_path: Path) -> None:
+    change_settings(plan_removal("claude", environ={"HOME": str(tmp_path / "home")}, workspace=tmp_path))
+    assert not (tmp_path / "home").exists()
+
+
+def test_without_a_home_nothing_is_installed(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="HOME is not set"):
+        plan_installation(write_policy(tmp_path), "claude", environ={}, workspace=tmp_path)
 
 
 def test_an_event_of_no_session_blocks(desk: Desk) -> None:

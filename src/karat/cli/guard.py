@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,7 @@ from karat.errors import ExitCode
 
 if TYPE_CHECKING:
     from karat.guard.hook_events import Host
+    from karat.guard.install import SettingsChange
 
 POLICY = click.argument("policy", type=click.Path(path_type=Path), metavar="POLICY")
 JOURNAL = click.option("--journal", type=click.Path(path_type=Path), metavar="FILE", help="Write decisions here.")
@@ -150,29 +151,49 @@ def hook(arguments: tuple[str, ...]) -> int:
 @HOST
 @SETTINGS
 @click.option("--remove", is_flag=True, help="Take the hooks out again.")
-def install(policy: Path, host: Host, settings: Path | None, remove: bool) -> int:
-    """Write hooks for prompts, calls and results into the settings of a coding agent.
+@click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
+def install(policy: Path, host: Host, settings: Path | None, remove: bool, dry_run: bool) -> int:
+    """Write hooks for prompts, calls and results into the settings of a coding agent, by default those of this user.
 
     The rules are copied to a folder outside of the project, and the copy is pinned by its hash. A self-test runs the
     very command that is written: it must block, also without its rules and without Python.
     """
-    from karat.guard.install import install_guard, remove_guard
+    from karat.guard.install import change_settings, install_guard, plan_installation, plan_removal
     from karat.text.wording import visible
 
+    about: dict[str, Any] = {"environ": os.environ, "workspace": Path.cwd(), "settings": settings}
     if remove:
-        click.echo(visible(f"removed from {remove_guard(host, environ=os.environ, settings=settings)}"))
+        change = plan_removal(host, **about)
+        click.echo(visible(f"hooks: {change.path}, for {change.scope}"))
+        if dry_run:
+            return _preview(change)
+        change_settings(change)
+        click.echo("removed")
         return ExitCode.OK
-    installed = install_guard(policy, host, environ=os.environ, workspace=Path.cwd(), settings=settings)
-    click.echo(visible(f"hooks: {installed.settings}"))
-    click.echo(visible(f"rules, conversations and decisions: {installed.folder}"))
+    installation = plan_installation(policy, host, **about)
+    click.echo(visible(f"hooks: {installation.settings.path}, for {installation.settings.scope}"))
+    click.echo(visible(f"rules, conversations and decisions: {installation.file.parent}"))
+    if dry_run:
+        return _preview(installation.settings)
+    install_guard(installation)
     click.echo("self-test: blocks")
     click.echo(f"to take them out: karat guard install POLICY --host {host} --remove")
-    for rule, why in installed.not_guarded.items():
+    for rule, why in installation.not_guarded.items():
         click.echo(visible(f"not guarded: {rule}: {why}"))
     if host == "codex":
         click.echo(
             "Codex runs these hooks only once you trusted them: type /hooks in Codex. Until then nothing is guarded."
         )
+    return ExitCode.OK
+
+
+def _preview(change: SettingsChange) -> int:
+    """Print the lines that would change."""
+    from karat.text.wording import visible
+
+    for line in change.lines:
+        click.echo(visible(line))
+    click.echo("nothing was written")
     return ExitCode.OK
 
 

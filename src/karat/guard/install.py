@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -23,6 +24,10 @@ MODULE: Final = "karat.guard.hook"
 TIMEOUT: Final = DEADLINE + 4
 """Seconds that the host waits."""
 SETTINGS: Final[Mapping[Host, str]] = {"claude": ".claude/settings.json", "codex": ".codex/hooks.json"}
+"""In the home of the user, or in a project."""
+FOLDERS: Final[Mapping[Host, str]] = {"claude": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
+"""The variable by which a user keeps these settings elsewhere."""
+NAMES: Final[Mapping[Host, str]] = {"claude": "Claude Code", "codex": "Codex"}
 EVENTS: Final[Mapping[Host, tuple[str, ...]]] = {
     "claude": ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"),
     "codex": ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
@@ -31,45 +36,86 @@ OF_TOOLS: Final = frozenset(("PreToolUse", "PostToolUse", "PostToolUseFailure"))
 FAILED: Final = "guard-self-test"
 
 
-class Installed(NamedTuple):
-    """Where a guard was installed, and what it does not guard."""
+class SettingsChange(NamedTuple):
+    """What becomes of the settings of a coding agent."""
 
-    settings: Path
-    folder: Path
+    path: Path
+    scope: str
+    """The sessions that they are for."""
+    tree: dict[str, Any]
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """The lines that are taken out and added."""
+        old = self.path.read_text("utf-8").splitlines() if self.path.exists() else []
+        new = _format(self.tree).decode().splitlines() if old or self.tree else []
+        changes = difflib.unified_diff(old, new, n=0, lineterm="")
+        return (line for line in changes if not line.startswith(("--- ", "+++ ", "@@ ")))
+
+
+class GuardInstallation(NamedTuple):
+    """What an installation writes, and what it does not guard."""
+
+    settings: SettingsChange
+    file: Path
+    """The rules, next to which conversations and decisions are kept."""
+    data: bytes
     command: str
     not_guarded: Mapping[str, str]
 
 
-def install_guard(
+def plan_installation(
     policy_file: Path, host: Host, *, environ: Mapping[str, str], workspace: Path, settings: Path | None = None
-) -> Installed:
-    """Write the hooks and prove that they block. Raises ConfigError, and then the settings are as they were."""
+) -> GuardInstallation:
+    """What is to be written. Raises ConfigError."""
     policy = load_policy(policy_file)
     policy.refuse_seam("hook")
-    home = Path(environ.get("HOME", "") or "/")
-    settings = (settings or home / SETTINGS[host]).absolute()
-    folder = _state_folder(environ, home, policy_file, host)
+    change = plan_removal(host, environ=environ, workspace=workspace, settings=settings)
+    folder = _state_folder(environ, policy_file, host)
     if folder.resolve().is_relative_to(workspace.resolve()):
         message = f"the guard would keep its rules in {folder}, where the agent works."
         raise ConfigError(message, fix="Set XDG_STATE_HOME to a folder outside of it.", slug="guard-place")
-    protected = (str(folder), str(settings), SETTINGS[host], *(file.path for file in policy.files), MODULE)
+    protected = (str(folder), str(change.path), SETTINGS[host], *(file.path for file in policy.files), MODULE)
     data = msgspec.json.encode(Installation(host, policy.with_conditions(), protected))
+    file = folder / "guard.json"
+    command = hook_command(file, hashlib.sha256(data).hexdigest())
+    change = change._replace(tree=with_hooks(change.tree, host, command))
+    return GuardInstallation(change, file, data, command, policy.not_guarded)
+
+
+def plan_removal(
+    host: Host, *, environ: Mapping[str, str], workspace: Path, settings: Path | None = None
+) -> SettingsChange:
+    """The settings without hooks of a guard. Raises ConfigError."""
+    if settings is None:
+        variable, (folder, name) = FOLDERS[host], SETTINGS[host].split("/")
+        path = Path(environ.get(variable, "") or _find_home(environ) / folder).absolute() / name
+        scope = f"all sessions of {NAMES[host]} of this user, in every folder"
+    else:
+        path = settings.absolute()
+        scope = f"the sessions of {NAMES[host]} that read these settings"
+        if path.resolve().is_relative_to(workspace.resolve()):
+            scope += ", which are where the agent works: those of the user are safer"
+    return SettingsChange(path, scope, without_hooks(_read_settings(path)))
+
+
+def install_guard(installation: GuardInstallation) -> None:
+    """Write the hooks and prove that they block. Raises ConfigError, and then the settings are as they were."""
+    folder = installation.file.parent
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.chmod(0o700)
-    file = folder / "guard.json"
-    _replace(file, data)
-    command = hook_command(file, hashlib.sha256(data).hexdigest())
-    tree = _read_settings(settings)
-    prove_blocking(command, file)
-    _write_settings(settings, with_hooks(without_hooks(tree), host, command))
-    return Installed(settings, folder, command, policy.not_guarded)
+    _replace(installation.file, installation.data)
+    prove_blocking(installation.command, installation.file)
+    change_settings(installation.settings)
 
 
-def remove_guard(host: Host, *, environ: Mapping[str, str], settings: Path | None = None) -> Path:
-    """Take the hooks out of the settings."""
-    settings = (settings or Path(environ.get("HOME", "") or "/") / SETTINGS[host]).absolute()
-    _write_settings(settings, without_hooks(_read_settings(settings)))
-    return settings
+def change_settings(change: SettingsChange) -> None:
+    """Write the settings, if anything in them changes. Raises ConfigError."""
+    if not any(change.lines):
+        return
+    change.path.parent.mkdir(parents=True, exist_ok=True)
+    mode = change.path.stat().st_mode & 0o777 if change.path.exists() else 0o600
+    _replace(change.path, _format(change.tree), mode)
 
 
 def hook_command(file: Path, pin: str, python: str = sys.executable) -> str:
@@ -126,10 +172,16 @@ def without_hooks(tree: dict[str, Any]) -> dict[str, Any]:
     return {**{key: value for key, value in tree.items() if key != "hooks"}, **({"hooks": kept} if kept else {})}
 
 
-def _state_folder(environ: Mapping[str, str], home: Path, policy_file: Path, host: Host) -> Path:
-    state = Path(environ.get("XDG_STATE_HOME", "") or home / ".local" / "state")
+def _state_folder(environ: Mapping[str, str], policy_file: Path, host: Host) -> Path:
+    state = Path(environ.get("XDG_STATE_HOME", "") or _find_home(environ) / ".local" / "state")
     digest = hashlib.sha256(str(policy_file.resolve()).encode()).hexdigest()[:12]
     return state.absolute() / "karat" / "guard" / f"{host}-{digest}"
+
+
+def _find_home(environ: Mapping[str, str]) -> Path:
+    if not (home := environ.get("HOME", "")):
+        raise ConfigError("HOME is not set.", fix="Set it to the folder of the user.", slug="guard-place")
+    return Path(home)
 
 
 def _read_settings(path: Path) -> dict[str, Any]:
@@ -154,10 +206,8 @@ def _is_hook(hook: object) -> bool:
     return isinstance(hook, dict) and isinstance(hook.get("command", ""), str)
 
 
-def _write_settings(path: Path, tree: Mapping[str, Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
-    _replace(path, msgspec.json.format(msgspec.json.encode(tree), indent=2) + b"\n", mode)
+def _format(tree: Mapping[str, Any]) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(tree), indent=2) + b"\n"
 
 
 def _replace(path: Path, data: bytes, mode: int = 0o600) -> None:
