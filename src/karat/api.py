@@ -861,8 +861,9 @@ def choose_agent(survey: Survey, spec: str | None = None, *, may_ask: bool = Fal
         agent = parse_agent(spec)
         require_kind(resolve(spec, read_config(find_project(survey.folder)), survey.folder))
         return agent
-    reached = (agent for agent in survey.agents if may_ask and agent.is_local and is_listening(agent))
-    return next(reached, next(iter(survey.agents), None))
+    agents = [agent for agent in survey.agents if not agent.is_model] or survey.agents
+    reached = (agent for agent in agents if may_ask and agent.is_local and is_listening(agent))
+    return next(reached, next(iter(agents), None))
 
 
 async def aplan_init(

@@ -164,7 +164,7 @@ def test_a_model_that_fails_is_an_error_and_not_a_verdict(project: Project, monk
 def test_who_cannot_be_pointed_at_the_proxy_is_refused_before_anything_runs(project: Project) -> None:
     config = '[targets.bank]\nuse = "http://127.0.0.1:9/chat"\nbody = {prompt = "{prompt}"}\ntelemetry.models = true\n'
     project.write({"karat": 1, "cases": CASES}, config)
-    with pytest.raises(ConfigError, match=r"is already running: Karat cannot point it at the proxy.*Set `port`"):
+    with pytest.raises(ConfigError, match=r"is already running: Karat cannot point it at the proxy.*or set `port`"):
         project.run(None, target="bank", workers=1)
 
 

@@ -361,7 +361,7 @@ def test_what_cannot_be_replayed_is_refused(project: Project, how: dict[str, Any
 
 def test_an_agent_that_runs_already_needs_a_port(project: Project) -> None:
     project.recorded()
-    with pytest.raises(ConfigError, match=r"already running.*Set `port` and `token`"):
+    with pytest.raises(ConfigError, match=r"already running.*Let Karat start it .*, or set `port` and `token`"):
         project.run("replay", target="http://127.0.0.1:9/chat", workers=1)
 
 

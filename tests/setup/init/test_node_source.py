@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shlex
 import tomllib
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from karat.api import choose_agent
 from karat.setup.survey.findings import FoundAgent
 from karat.setup.survey.survey import survey_folder
 from karat.setup.write import texts
@@ -35,6 +37,11 @@ PROJECTS = {
         },
         "http://127.0.0.1:4000/v1/ask",
         "npm start",
+    ),
+    "express without a script": (
+        {"package.json": package("express"), "server.js": "import express from 'express'\n" + PLAIN},
+        "http://127.0.0.1:4000/v1/ask",
+        "node server.js",
     ),
     "express with the AI SDK": (
         {"package.json": package("express", "ai", dev="tsx src/index.ts"), "src/index.ts": EXPRESS + STREAMS},
@@ -62,6 +69,19 @@ def test_services_of_node(name: str, tmp_path: Path) -> None:
         (tmp_path / path).write_text(text)
     found = [(agent.use, agent.start) for agent in survey_folder(tmp_path, {}).agents]
     assert found == [(use, start)]
+
+
+def test_the_model_of_an_agent_is_not_taken_for_it(tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text(package("express"))
+    (tmp_path / "server.js").write_text("import express from 'express'\n" + PLAIN)
+    survey = survey_folder(tmp_path, {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"})
+    chosen = choose_agent(survey)
+    assert [agent.is_model for agent in survey.agents] == [False, True]
+    assert chosen is not None
+    assert not chosen.is_model
+    alone = choose_agent(dataclasses.replace(survey, agents=survey.agents[1:]))
+    assert alone is not None
+    assert alone.is_model
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"dependencies": [], "scripts": 3}', "[" * 3000])

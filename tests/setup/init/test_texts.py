@@ -53,6 +53,26 @@ def test_a_workflow_installs_karat_from_where_it_came(
 
 
 @pytest.mark.parametrize(
+    ("agent", "lines"),
+    [
+        (
+            FoundAgent("http://127.0.0.1:3000/chat", "app", "server.js", "app", "http", "node server.js"),
+            ['start = "node server.js"', 'start_env = { PORT = "{port}" }'],
+        ),
+        (APP, ['start = "uvicorn main:app --port {port}"']),
+    ],
+)
+def test_a_service_says_how_karat_starts_it(agent: FoundAgent, lines: list[str]) -> None:
+    text = texts.configuration(agent, {"use": agent.use}, "", (), ())
+    commented = [line.removeprefix("# ") for line in text.splitlines() if line.startswith("# ")]
+    assert commented[-len(lines) - 2 :] == [
+        'use = "http://127.0.0.1:{port}/chat"',
+        *lines,
+        'evidence = ["models"]',
+    ]
+
+
+@pytest.mark.parametrize(
     ("before", "after"),
     [
         pytest.param("", "karat-results/\n", id="none"),

@@ -28,6 +28,10 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
+MODEL = "model"
+"""The name of a target that is the model itself."""
+
+
 class FoundAgent(NamedTuple):
     """Something that may be the agent: the target that would reach it, and where that was read."""
 
@@ -55,6 +59,11 @@ class FoundAgent(NamedTuple):
     @property
     def kind(self) -> str:
         return self.use.partition(":")[0]
+
+    @property
+    def is_model(self) -> bool:
+        """Whether it is the model that an agent asks, and so the agent itself only where nothing else is."""
+        return self.kind == "openai" and self.name == MODEL
 
     @property
     def is_complete(self) -> bool:
@@ -170,7 +179,7 @@ def model_address(variables: Mapping[str, str], where: str, *, has_key: bool) ->
         if model := next((variables[key] for key in MODELS if variables.get(key)), ""):
             options["model"] = model
         description = f"OpenAI-compatible address in {name}"
-        yield FoundAgent(f"openai:{url}", description, where, "model", "http", "", options)
+        yield FoundAgent(f"openai:{url}", description, where, MODEL, "http", "", options)
         return
 
 

@@ -19,6 +19,8 @@ _AI_SDK = re.compile(r"toUIMessageStreamResponse|pipeUIMessageStreamToResponse|c
 _TAKES_POST = re.compile(r"export\s+(?:async\s+function|const)\s+POST\b|export\s+default\b|export\s*\{[^}]*\bPOST\b")
 _EXPRESS_POST = re.compile(r"""\.post\(\s*["'`](/[\w/.-]*)["'`]""")
 _NUMBER = r"(?:Number\(|parseInt\()?(?:process\.env\.PORT\s*(?:\|\||\?\?)\s*)?[\"']?(\d{2,5})\b"
+RUN_BY_NODE = (".js", ".mjs", ".cjs")
+_LISTEN_AT = re.compile(r"\.listen\(")
 _LISTEN = re.compile(rf"\.listen\(\s*{_NUMBER}")
 _CONSTANT_PORT = re.compile(rf"(?i)\bport\s*=\s*{_NUMBER}")
 _MASTRA_AGENT = re.compile(r"\bnew\s+Agent\s*\(\s*\{(.{0,2000}?)\binstructions\b", re.DOTALL)
@@ -113,12 +115,14 @@ def _express(package: Package, code: Mapping[str, str], port: int | None) -> Ite
     texts = {path: text for path, text in code.items() if "express" in text or ".post(" in text}
     ports = [int(found[1]) for text in texts.values() if (found := _LISTEN.search(text) or _CONSTANT_PORT.search(text))]
     port = port or next(iter(ports), PORT)
+    server = next((path for path, text in texts.items() if _LISTEN_AT.search(text) and path.endswith(RUN_BY_NODE)), "")
+    start = package.start or (f"node {server}" if server and not package.folder else "")
     for path, text in texts.items():
         speaks = "ai-sdk:" if _AI_SDK.search(text) else ""
         for route in dict.fromkeys(_EXPRESS_POST.findall(text)):
             if rank_path(route) < len(ROUTES):
                 what = "AI SDK route" if speaks else f"Express app, POST {route}"
-                yield FoundAgent(f"{speaks}http://127.0.0.1:{port}{route}", what, path, "app", "http", package.start)
+                yield FoundAgent(f"{speaks}http://127.0.0.1:{port}{route}", what, path, "app", "http", start)
 
 
 def _mastra(package: Package, code: Mapping[str, str]) -> Iterator[FoundAgent]:

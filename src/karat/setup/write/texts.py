@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
+from urllib.parse import urlsplit
 
 from karat.setup.inspect.inspection import inline, target_table
 from karat.setup.survey.findings import FoundAgent, FoundServer
@@ -37,6 +38,7 @@ def configuration(
     if table:
         lines += [_comment(f"Not tried: {problem}")] if problem else []
         lines.append(target_table(name, table))
+        lines += _start_lines(agent) if agent is not None and agent.start and agent.address else []
     elif agent is not None:
         lines += _unfinished_target(agent, problem)
     else:
@@ -55,7 +57,7 @@ def _comment(text: str) -> str:
 def _unfinished_target(agent: FoundAgent, problem: str) -> list[str]:
     """What is left to do for an agent that could not be asked."""
     lines = [_comment(f"{agent.what}: {problem}")]
-    lines += ["# Start it, for instance with", _comment(f"  {agent.start}")] if agent.start else ["# Start it."]
+    lines += ["# Start it, for instance with", _comment(f"  {agent.start}")] if agent.start else ["# Start it,"]
     where = agent.address if agent.kind in ("http", "https") else agent.use
     lines += [
         "# and add the target with",
@@ -64,6 +66,21 @@ def _unfinished_target(agent: FoundAgent, problem: str) -> list[str]:
     return [
         *lines,
         f"# Then add this line at the top, to make it the default of `karat run`: target = {inline(agent.name)}",
+    ]
+
+
+def _start_lines(agent: FoundAgent) -> list[str]:
+    """How Karat starts a service itself: at a free port, by its command line or by the variable PORT."""
+    port = urlsplit(agent.address).port
+    use = agent.use.replace(f":{port}", ":{port}")
+    start = agent.start.replace(f"--port {port}", "--port {port}")
+    lines = [f"use = {inline(use)}", f"start = {inline(start)}"]
+    lines += ['start_env = { PORT = "{port}" }'] if start == agent.start else []
+    return [
+        "",
+        "# To see its tool calls, and to replay its models in CI without keys (docs/ci-without-keys.md),",
+        "# let Karat start it: put these lines in place of `use` above.",
+        *(f"# {line}" for line in (*lines, 'evidence = ["models"]')),
     ]
 
 
@@ -158,10 +175,10 @@ def _start_steps(agent: FoundAgent) -> list[str]:
         missing = shlex.quote(f"Replace this step with one that starts what answers at {agent.address}")
         return [_step(f"echo {missing}; exit 1")]
     words = shlex.split(agent.start)
-    npm = words[: -2 if "run" in words else -1]
+    npm = ["npm"] if words[0] == "node" else words[: -2 if "run" in words else -1]
     install = ["      - uses: actions/setup-node@v4", _step(shlex.join([*npm, "ci"]))]
     wait = shlex.quote(f"until curl -s -o /dev/null {shlex.quote(agent.address)}; do sleep 1; done")
-    return [*(install if words[0] == "npm" else []), _step(f"{agent.start} & timeout 60 bash -c {wait}")]
+    return [*(install if words[0] in ("npm", "node") else []), _step(f"{agent.start} & timeout 60 bash -c {wait}")]
 
 
 def _step(command: str) -> str:

@@ -303,7 +303,7 @@ class WithProxy(ServedTarget):
             raise ConfigError(
                 f"the agent of {self._config.use!r} is already running: Karat cannot point it at {proxy}.",
                 where=str(self._config.file or ""),
-                fix=f"{START if self._config.kind == BROWSER else 'Set'} `port` and `token` in [tape], and start the "
+                fix=f"{START} `port` and `token` in [tape], and start the "
                 "agent with the addresses that docs/tape.md shows.",
                 slug=UNREACHABLE,
             )
