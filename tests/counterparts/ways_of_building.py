@@ -105,8 +105,13 @@ SITUATIONS = {
 
 def table() -> str:
     """The table of the documentation: in how many situations each way gives the right verdict, and in which none."""
-    rows = ["| way | as its log | UNKNOWN | not tried |", "|---|---|---|---|"]
+    alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for way in WAYS:
-        right = len(SITUATIONS) - len(way.unknown) - len(way.without)
-        rows.append(f"| {way.name} | {right} | {', '.join(way.unknown)} | {', '.join(way.without)} |")
+        alike.setdefault((way.unknown, way.without), []).append(way.name)
+    rows = ["| as the log says | ways | UNKNOWN | not tried |", "|---|---|---|---|"]
+    for (unknown, without), names in alike.items():
+        right = len(SITUATIONS) - len(unknown) - len(without)
+        rows.append(
+            f"| {right} of {len(SITUATIONS)} | {'; '.join(names)} | {', '.join(unknown)} | {', '.join(without)} |"
+        )
     return "\n".join(rows)
