@@ -15,13 +15,14 @@ import pytest
 
 from cli.support import Ran
 from guard.policies import BIG, CALLS, DESK, write_policy
-from karat.errors import ConfigError
+from karat.errors import ConfigError, KaratError
 from karat.guard.hook_events import HookAnswer, answer_event
 from karat.guard.hook_protocol import BLOCK, OK
 from karat.guard.install import (
     MODULE,
     GuardInstallation,
     change_settings,
+    find_own_python,
     install_guard,
     plan_installation,
     plan_removal,
@@ -191,7 +192,7 @@ def test_other_settings_stay_and_the_hooks_can_be_removed(desk: Desk) -> None:
     assert len(hooks["PreToolUse"]) == 2
     assert hooks["PreToolUse"][0]["hooks"] == [own]
     assert oct(settings.stat().st_mode & 0o777) == "0o600"
-    change_settings(plan_removal("claude", environ=desk.environ, workspace=desk.folder / "project"))
+    change_settings(plan_removal(desk.policy, "claude", environ=desk.environ, workspace=desk.folder / "project"))
     assert json.loads(settings.read_text()) == tree
 
 
@@ -311,8 +312,59 @@ def test_it_shows_what_it_would_write_and_for_which_sessions(
 
 
 def test_where_no_guard_is_nothing_is_taken_out(tmp_path: Path) -> None:
-    change_settings(plan_removal("claude", environ={"HOME": str(tmp_path / "home")}, workspace=tmp_path))
-    assert not (tmp_path / "home").exists()
+    settings, policy, environ = tmp_path / "settings.json", tmp_path / "p.yaml", {"HOME": str(tmp_path)}
+    for text in ("", '{"hooks":{"Stop":[{"hooks":[]}]}}'):
+        if text:
+            settings.write_text(text)
+        change_settings(plan_removal(policy, "claude", environ=environ, workspace=tmp_path, settings=settings))
+        assert (settings.read_text() if settings.exists() else "") == text
+
+
+def test_hooks_of_others_and_for_other_rules_stay(desk: Desk) -> None:
+    """Also where a person put their own next to one of the guard."""
+    settings, first = desk.installed.settings.path, desk.installed.command
+    own = {"type": "command", "command": "echo mine"}
+    tree = json.loads(settings.read_text())
+    tree["hooks"]["PreToolUse"][0]["hooks"].append(own)
+    settings.write_text(json.dumps(tree))
+    desk.policy = write_policy(desk.folder, CALLS, "other.karat.yaml")
+    second = desk.install().command
+    about: dict[str, Any] = {"environ": desk.environ, "workspace": desk.folder / "project"}
+    assert second in settings.read_text()
+    assert first in settings.read_text()
+    change_settings(plan_removal(desk.policy, "claude", **about))
+    assert json.loads(settings.read_text()) == tree
+    change_settings(plan_removal(desk.folder / "policy.karat.yaml", "claude", **about))
+    assert json.loads(settings.read_text()) == {"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [own]}]}}
+
+
+def test_a_large_call_that_no_rule_is_about_is_made(desk: Desk) -> None:
+    assert desk.call("Write", file_path="notes.txt", content="x" * 2_000_000) == HookAnswer()
+    refused = desk.call("Write", content="x" * 2_000_000, file_path=str(desk.policy))
+    assert "belongs to the guard" in refused.error
+
+
+def test_the_agent_does_not_install_other_rules(desk: Desk) -> None:
+    assert "belongs to the guard" in desk.call("Bash", command="cd project && karat guard install mine.yaml").error
+
+
+def test_it_says_where_the_agent_can_change_karat_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert find_own_python(tmp_path) == ""
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / ".venv"))
+    assert find_own_python(tmp_path) == str(tmp_path / ".venv")
+
+
+def test_rules_that_are_a_link_to_themselves_are_refused(tmp_path: Path) -> None:
+    loop = tmp_path / "loop.karat.yaml"
+    loop.symlink_to(loop)
+    with pytest.raises(KaratError, match=r"loop\.karat\.yaml"):
+        load_policy(loop)
+
+
+def test_without_an_input_it_blocks(desk: Desk) -> None:
+    done = desk.shell({}, f"exec <&-; {desk.installed.command}")
+    assert done.returncode == BLOCK
+    assert b"Type instead" in done.stderr
 
 
 def test_without_a_home_nothing_is_installed(tmp_path: Path) -> None:

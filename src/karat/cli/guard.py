@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -32,6 +33,7 @@ SETTINGS = click.option(
     metavar="FILE",
     help="The settings of the agent (default: those of this user).",
 )
+ELSEWHERE = "Install Karat outside of the project, and the guard by that one."
 TOKEN = "KARAT_GUARD_TOKEN"
 """The variable with the token of an address, where a program must know it beforehand."""
 SHORTEST_TOKEN = 24
@@ -158,17 +160,17 @@ def install(policy: Path, host: Host, settings: Path | None, remove: bool, dry_r
     The rules are copied to a folder outside of the project, and the copy is pinned by its hash. A self-test runs the
     very command that is written: it must block, also without its rules and without Python.
     """
-    from karat.guard.install import change_settings, install_guard, plan_installation, plan_removal
+    from karat.guard.install import change_settings, find_own_python, install_guard, plan_installation, plan_removal
     from karat.text.wording import visible
 
     about: dict[str, Any] = {"environ": os.environ, "workspace": Path.cwd(), "settings": settings}
     if remove:
-        change = plan_removal(host, **about)
+        change = plan_removal(policy, host, **about)
         click.echo(visible(f"hooks: {change.path}, for {change.scope}"))
         if dry_run:
             return _preview(change)
         change_settings(change)
-        click.echo("removed")
+        click.echo("removed" if change.is_any else "no hooks for these rules are there")
         return ExitCode.OK
     installation = plan_installation(policy, host, **about)
     click.echo(visible(f"hooks: {installation.settings.path}, for {installation.settings.scope}"))
@@ -177,7 +179,11 @@ def install(policy: Path, host: Host, settings: Path | None, remove: bool, dry_r
         return _preview(installation.settings)
     install_guard(installation)
     click.echo("self-test: blocks")
-    click.echo(f"to take them out: karat guard install POLICY --host {host} --remove")
+    place = () if settings is None else ("--settings", str(settings))
+    removal = shlex.join(("karat", "guard", "install", str(policy), "--host", host, *place, "--remove"))
+    click.echo(visible(f"to take them out: {removal}"))
+    if python := find_own_python(Path.cwd()):
+        click.echo(visible(f"karat: the agent can change the guard, since Karat is in {python}. {ELSEWHERE}"), err=True)
     for rule, why in installation.not_guarded.items():
         click.echo(visible(f"not guarded: {rule}: {why}"))
     if host == "codex":

@@ -36,7 +36,7 @@ def run_hook(arguments: Sequence[str]) -> int:
 
 
 def _answer_input(arguments: Sequence[str]) -> int:
-    if len(arguments) != 2 or sys.stdin.isatty():
+    if len(arguments) != 2 or sys.stdin is None or sys.stdin.isatty():
         return _block(USAGE)
     data = sys.stdin.buffer.read(LARGEST_EVENT + 1)
     if len(data) > LARGEST_EVENT:

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from karat.errors import ConfigError, KaratError
-from karat.guard.conversation import GuardedConversation, freeze_arguments
+from karat.guard.conversation import GuardedConversation
 from karat.guard.decision import Decision
 from karat.guard.hook_protocol import BLOCK, OK
 from karat.guard.journal import GuardHeader, GuardJournal
@@ -176,7 +176,7 @@ class _Hook:
 
     def _find_protected(self, tool_input: object) -> str:
         """A file of the guard that a call names."""
-        text = msgspec.json.encode(freeze_arguments({"": tool_input})).decode()
+        text = msgspec.json.encode(tool_input).decode()
         return next((file for file in self._installation.protected if file in text), "")
 
 

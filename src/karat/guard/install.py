@@ -21,6 +21,8 @@ from karat.guard.policy import load_policy
 from karat.system.unfinished_files import create_unfinished
 
 MODULE: Final = "karat.guard.hook"
+COMMAND: Final = "karat guard install"
+INSTALLATION: Final = "guard.json"
 TIMEOUT: Final = DEADLINE + 4
 """Seconds that the host waits."""
 SETTINGS: Final[Mapping[Host, str]] = {"claude": ".claude/settings.json", "codex": ".codex/hooks.json"}
@@ -42,13 +44,18 @@ class SettingsChange(NamedTuple):
     path: Path
     scope: str
     """The sessions that they are for."""
-    tree: dict[str, Any]
+    before: dict[str, Any]
+    after: dict[str, Any]
+
+    @property
+    def is_any(self) -> bool:
+        return self.before != self.after
 
     @property
     def lines(self) -> Iterator[str]:
         """The lines that are taken out and added."""
         old = self.path.read_text("utf-8").splitlines() if self.path.exists() else []
-        new = _format(self.tree).decode().splitlines() if old or self.tree else []
+        new = _format(self.after).decode().splitlines() if self.is_any else old
         changes = difflib.unified_diff(old, new, n=0, lineterm="")
         return (line for line in changes if not line.startswith(("--- ", "+++ ", "@@ ")))
 
@@ -70,23 +77,23 @@ def plan_installation(
     """What is to be written. Raises ConfigError."""
     policy = load_policy(policy_file)
     policy.refuse_seam("hook")
-    change = plan_removal(host, environ=environ, workspace=workspace, settings=settings)
+    change = plan_removal(policy_file, host, environ=environ, workspace=workspace, settings=settings)
     folder = _state_folder(environ, policy_file, host)
     if folder.resolve().is_relative_to(workspace.resolve()):
         message = f"the guard would keep its rules in {folder}, where the agent works."
         raise ConfigError(message, fix="Set XDG_STATE_HOME to a folder outside of it.", slug="guard-place")
-    protected = (str(folder), str(change.path), SETTINGS[host], *(file.path for file in policy.files), MODULE)
+    protected = (str(folder), str(change.path), SETTINGS[host], *(file.path for file in policy.files), MODULE, COMMAND)
     data = msgspec.json.encode(Installation(host, policy.with_conditions(), protected))
-    file = folder / "guard.json"
+    file = folder / INSTALLATION
     command = hook_command(file, hashlib.sha256(data).hexdigest())
-    change = change._replace(tree=with_hooks(change.tree, host, command))
+    change = change._replace(after=with_hooks(change.after, host, command))
     return GuardInstallation(change, file, data, command, policy.not_guarded)
 
 
 def plan_removal(
-    host: Host, *, environ: Mapping[str, str], workspace: Path, settings: Path | None = None
+    policy_file: Path, host: Host, *, environ: Mapping[str, str], workspace: Path, settings: Path | None = None
 ) -> SettingsChange:
-    """The settings without hooks of a guard. Raises ConfigError."""
+    """The settings without the hooks for these rules. Raises ConfigError."""
     if settings is None:
         variable, (folder, name) = FOLDERS[host], SETTINGS[host].split("/")
         path = Path(environ.get(variable, "") or _find_home(environ) / folder).absolute() / name
@@ -96,7 +103,15 @@ def plan_removal(
         scope = f"the sessions of {NAMES[host]} that read these settings"
         if path.resolve().is_relative_to(workspace.resolve()):
             scope += ", which are where the agent works: those of the user are safer"
-    return SettingsChange(path, scope, without_hooks(_read_settings(path)))
+    file = _state_folder(environ, policy_file, host) / INSTALLATION
+    before = _read_settings(path)
+    return SettingsChange(path, scope, before, without_hooks(before, file))
+
+
+def find_own_python(workspace: Path) -> str:
+    """The folder of this Python, if it is where the agent works, who could change the guard in it."""
+    prefix = os.path.abspath(sys.prefix)
+    return prefix if Path(prefix).is_relative_to(workspace.resolve()) else ""
 
 
 def install_guard(installation: GuardInstallation) -> None:
@@ -111,11 +126,11 @@ def install_guard(installation: GuardInstallation) -> None:
 
 def change_settings(change: SettingsChange) -> None:
     """Write the settings, if anything in them changes. Raises ConfigError."""
-    if not any(change.lines):
+    if not change.is_any:
         return
     change.path.parent.mkdir(parents=True, exist_ok=True)
     mode = change.path.stat().st_mode & 0o777 if change.path.exists() else 0o600
-    _replace(change.path, _format(change.tree), mode)
+    _replace(change.path, _format(change.after), mode)
 
 
 def hook_command(file: Path, pin: str, python: str = sys.executable) -> str:
@@ -162,19 +177,25 @@ def with_hooks(tree: dict[str, Any], host: Host, command: str) -> dict[str, Any]
     return {**tree, "hooks": hooks}
 
 
-def without_hooks(tree: dict[str, Any]) -> dict[str, Any]:
-    """The settings without hooks of a guard."""
+def without_hooks(tree: dict[str, Any], file: Path) -> dict[str, Any]:
+    """The settings without the hooks that read this file; those for other rules stay."""
+    own = shlex.join((MODULE, str(file)))
+
+    def is_own(hook: dict[str, Any]) -> bool:
+        return own in hook.get("command", "")
+
     kept: dict[str, Any] = {}
     for event, groups in tree.get("hooks", {}).items():
-        left = [group for group in groups if not any(MODULE in hook.get("command", "") for hook in group["hooks"])]
-        if left:
-            kept[event] = left
-    return {**{key: value for key, value in tree.items() if key != "hooks"}, **({"hooks": kept} if kept else {})}
+        left = [group for group in groups if not group["hooks"] or not all(map(is_own, group["hooks"]))]
+        if left or not groups:
+            kept[event] = [{**group, "hooks": [hook for hook in group["hooks"] if not is_own(hook)]} for group in left]
+    changed = {**tree, "hooks": kept} if "hooks" in tree else tree
+    return changed if kept or not tree.get("hooks") else {key: tree[key] for key in tree if key != "hooks"}
 
 
 def _state_folder(environ: Mapping[str, str], policy_file: Path, host: Host) -> Path:
     state = Path(environ.get("XDG_STATE_HOME", "") or _find_home(environ) / ".local" / "state")
-    digest = hashlib.sha256(str(policy_file.resolve()).encode()).hexdigest()[:12]
+    digest = hashlib.sha256(os.path.realpath(policy_file).encode()).hexdigest()[:12]
     return state.absolute() / "karat" / "guard" / f"{host}-{digest}"
 
 

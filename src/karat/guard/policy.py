@@ -185,7 +185,7 @@ def load_policy(path: str | Path) -> GuardPolicy:
     from karat.suites.reading import read_file
     from karat.suites.rules import read_suite_rules
 
-    full = Path(path).resolve()
+    full = Path(os.path.realpath(path))
     file = SuiteFile(read_bytes(full), str(full))
     read_file(file, catalog_for(Project()))
     tree = file.tree if isinstance(file.tree, dict) else {}

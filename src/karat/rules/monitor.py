@@ -228,7 +228,7 @@ class Monitor:
             event = call.occurrence.event
             if not state.rule.each.names(event.tool):
                 continue
-            possible = call.occurrence.with_end(ConversationEvent(kind="result", index=self.last_index, success=True))
+            possible = call.occurrence.with_end(ConversationEvent(kind="result", index=event.index, success=True))
             trigger = self._read_trigger(state, possible) if state.rule.each.fits(possible) is not False else None
             if isinstance(trigger, Trigger):
                 yield trigger
