@@ -132,6 +132,56 @@ class TestHook:
         assert all("paid-once" in answer.error for answer in answers if answer.code)
 
 
+AFTER = """
+karat: 1
+tool_names: { Bash: shell }
+rules:
+  - { id: clean, each: { call: pay_invoice }, forbids: { before: { call: fetch_page } } }
+  - { id: no-shell, each: { call: shell }, at_most: 0 }
+"""
+
+
+class TestWhatRulesLookBackAt:
+    """A call that may be made, and that another one is refused after."""
+
+    def test_its_arguments_cannot_be_kept(self, tmp_path: Path) -> None:
+        c = GuardedConversation(load_policy(write_policy(tmp_path, AFTER)), "c")
+        assert c.allow("pay_invoice", {"id": "A"})
+        c.report(c.allow("fetch_page", {"address": "x" * 2_000_000}), "a page")
+        assert "clean" in c.allow("pay_invoice", {"id": "A"}).message
+
+    def test_it_cannot_be_kept(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        guard = karat.Guard(write_policy(tmp_path, AFTER), store=tmp_path / "s.sqlite")
+        c = guard.open("c", is_new=True)
+        with monkeypatch.context() as patched:
+            patched.setattr(guard._store, "append", None)
+            assert c.allow("fetch_page")
+        assert "an earlier call could not be kept" in c.allow("pay_invoice", {"id": "A"}).message
+        guard.close()
+
+    def test_a_hook_cannot_keep_it(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("karat.guard.install.prove_blocking", lambda command, file: None)
+        desk = Desk(tmp_path, AFTER)
+        desk.tell("SessionStart", source="startup")
+        assert desk.call("pay_invoice", "t1") == HookAnswer()
+        with monkeypatch.context() as patched:
+            patched.setattr(GuardStore, "append", None)
+            answer = desk.call("fetch_page", "t2")
+        assert answer.code == BLOCK, "the next hook is another process, which would not know of it"
+        assert "could not be kept" in answer.error
+        assert desk.call("fetch_page", "t3", address="x" * 2_000_000) == HookAnswer()
+        assert "clean" in desk.call("pay_invoice", "t4").error
+
+    def test_a_hook_knows_tools_by_the_names_that_rules_give_them(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("karat.guard.install.prove_blocking", lambda command, file: None)
+        desk = Desk(tmp_path, AFTER)
+        desk.tell("SessionStart", source="startup")
+        for tool in ("Bash", "mcp__desk__Bash", "shell"):
+            assert "no-shell" in desk.call(tool, command="ls").error
+
+
 class TestInProcess:
     def legal(self, tmp_path: Path, **about: Any) -> GuardedConversation:
         c = GuardedConversation(load_policy(write_policy(tmp_path)), "c", **about)

@@ -146,15 +146,19 @@ class GuardedConversation:
         try:
             frozen = freeze_arguments(arguments)
         except Exception as error:  # noqa: BLE001 - what cannot be read cannot be judged
-            return self._refuse_undecided(tool, None, call, error_text(error))
+            if self._is_named(tool):
+                return self._refuse_undecided(tool, None, call, error_text(error))
+            frozen = None  # rules may look back at the call all the same
         try:
             with self._changing():
                 decision = self._decide(tool, frozen, call, known, approval)
                 self._note(decision, known)
             return decision
         except Exception as error:  # noqa: BLE001 - whatever goes wrong must not open the door
-            self._broken = self._broken or ("" if self._log is not None else error_text(error))
-            return self._refuse_undecided(tool, frozen, call, f"the guard failed: {error_text(error)}")
+            decision = self._refuse_undecided(tool, frozen, call, f"the guard failed: {error_text(error)}")
+            if self._log is None or (decision and self.policy.concerns(tool)):
+                self._broken = self._broken or f"an earlier call could not be kept: {error_text(error)}"
+            return decision
 
     def ask(self, tool: str, arguments: Mapping[str, Any] | None = None, **about: Any) -> Decision:
         """The same, with the approval of a person where a rule asks for one and the guard knows whom to ask."""
@@ -323,16 +327,18 @@ class GuardedConversation:
 
     def _refuse_undecided(self, tool: str, arguments: Any, call: str, why: str) -> Decision:
         """What becomes of a call that nothing could be decided about, and that is not written down."""
-        try:
-            is_named = self.policy.names(tool)
-        except Exception:  # noqa: BLE001 - rules that cannot be asked name every tool
-            is_named = True
-        if not is_named:
+        if not self._is_named(tool):
             return Decision(verdict="allow", tool=tool, call=call)
         decision = refuse(tool, arguments, why, call)
         with suppress(Exception):  # it is refused already, whether that can be written or not
             self._write(None, decision)
         return decision
+
+    def _is_named(self, tool: str) -> bool:
+        try:
+            return self.policy.names(tool)
+        except Exception:  # noqa: BLE001 - rules that cannot be asked name every tool
+            return True
 
     def _events_of(self, decision: Decision, known: Mapping[str, Any]) -> list[ConversationEvent]:
         """What a decision makes happen: the call is under way, or a guard denied it, or somebody is to be asked."""

@@ -127,16 +127,16 @@ class _Hook:
         if event.tool_name not in READERS and (file := self._find_protected(event.tool_input)):
             return HookAnswer(BLOCK, f"the call names {file}, which belongs to the guard. Leave it alone")
         tool = self._policy.find_name(event.tool_name)
-        if not self._matters(tool):
+        if not self._policy.concerns(tool):
             return HookAnswer()
         self._policy.refuse_changed()
         conversation = self._open(event)
         decision = conversation.allow(tool, _arguments(event), call=_call_id(event))
-        return self._answer_with(decision)
+        return self._answer_with(decision) if not decision or not conversation.trouble else _trouble_of(conversation)
 
     def _after_call(self, event: HookEvent) -> HookAnswer:
         tool = self._policy.find_name(event.tool_name)
-        if not self._matters(tool):
+        if not self._policy.concerns(tool):
             return HookAnswer()
         conversation, call = self._open(event), (tool, _arguments(event))
         if event.hook_event_name == "PostToolUse":
@@ -144,10 +144,6 @@ class _Hook:
         else:
             conversation.report_error(_call_id(event), event.error, call=call)
         return _trouble_of(conversation)
-
-    def _matters(self, tool: str) -> bool:
-        """Whether a rule speaks of calls of this tool: it stops them, looks back at them, or only watches them."""
-        return any(self._policy.contract.slots("call", tool))
 
     def _answer_with(self, decision: Decision) -> HookAnswer:
         if decision.verdict == "ask" and self._installation.host == "claude":

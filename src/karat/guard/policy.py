@@ -17,7 +17,7 @@ from msgspec import Struct, structs
 from karat.errors import ConfigError
 from karat.rules.clauses import After, NeverAfter
 from karat.rules.conditions import CelCondition
-from karat.rules.contract import CompiledRule, Contract
+from karat.rules.contract import CompiledRule, Contract, Slots
 from karat.rules.events import COMMAND, EDIT
 from karat.rules.patterns import EventPattern
 from karat.rules.reading import Surroundings, read_rule
@@ -110,10 +110,14 @@ class GuardPolicy(Struct, frozen=True, dict=True):
 
     def names(self, tool: str) -> bool:
         """Whether a rule that can stop calls speaks of this tool."""
-        slots = self.contract.slots("call", self.contract.reading.rename(tool))
+        slots = self._find_slots(tool)
         numbers = {*slots.requested, *slots.ended}
         numbers |= {number for number, _ in (*slots.forbidden, *slots.forbidden_ended)}
         return not self.guarded.isdisjoint(numbers)
+
+    def concerns(self, tool: str) -> bool:
+        """Whether a rule speaks of calls of this tool: it stops them, looks back at them, or only watches them."""
+        return any(self._find_slots(tool))
 
     def find_name(self, tool: str) -> str:
         """The name that rules know a tool of a coding agent by: `mcp__desk__pay` is pay, unless they say it in full."""
@@ -121,7 +125,10 @@ class GuardPolicy(Struct, frozen=True, dict=True):
         if tool in self.contract.reading.tool_names or prefix != "mcp" or len(rest) < 2:
             return tool
         names = ["__".join(rest[number:]) for number in range(1, len(rest))]
-        return max([*names, tool], key=lambda name: sum(map(len, self.contract.slots("call", name))))
+        return max([*names, tool], key=lambda name: sum(map(len, self._find_slots(name))))
+
+    def _find_slots(self, tool: str) -> Slots:
+        return self.contract.slots("call", self.contract.reading.rename(tool))
 
     def refuse_seam(self, seam: Seam) -> None:
         """Raise ConfigError if a rule needs what this seam never sees: it would block every call, or none."""
