@@ -24,6 +24,8 @@ from karat.guard.install import install_guard, plan_installation
 from karat.guard.policy import load_policy
 
 RULES = 20
+LENGTHS = 10, 100, 1_000
+"""Decisions are timed in conversations of these many events by turns, so that all see the same machine."""
 CALLS = 2_000
 """So many decisions are timed at each length."""
 HOOKS = 15
@@ -64,19 +66,24 @@ def time_in_process(folder: Path) -> Iterator[str]:
     path = folder / "policy.karat.yaml"
     path.write_text(policy_text())
     policy = load_policy(path)
-    for events in (10, 100, 1_000):
-        taken, busy = [], []
-        for _ in range(CALLS // 50):
+    taken: dict[int, list[float]] = {events: [] for events in LENGTHS}
+    busy: dict[int, list[float]] = {events: [] for events in LENGTHS}
+    for _ in range(CALLS // 50):
+        for events in LENGTHS:
             conversation = GuardedConversation(policy, "c")
             grow(conversation, events)
             for _ in range(50):
                 start, cpu = time.perf_counter(), time.thread_time()
                 decision = conversation.allow("pay", {"id": "A", "amount": 5})
-                taken.append(time.perf_counter() - start)
-                busy.append(time.thread_time() - cpu)
+                taken[events].append(time.perf_counter() - start)
+                busy[events].append(time.thread_time() - cpu)
                 assert decision, decision.message
                 conversation.report_cancelled(decision)
-        yield f"in process, {RULES} rules, at event {events}: {percentiles(taken)}; CPU: {percentiles(busy)}"
+    for events in LENGTHS:
+        yield (
+            f"in process, {RULES} rules, at event {events}: {percentiles(taken[events])}; "
+            f"CPU: {percentiles(busy[events])}"
+        )
     gc.collect()
     tracemalloc.start()
     kept = []
