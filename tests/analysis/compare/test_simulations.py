@@ -19,6 +19,7 @@ from karat.scoring.intervals import Clusters, Estimate, Runs, pass_rate, single_
 RUNS = 2_000
 SOME = [1_000, pytest.param(RUNS, marks=pytest.mark.thorough)]
 """How many runs tell whether an interval holds; decisions, which are nearer to what is promised, need all."""
+SIZES = [20, 100, pytest.param(500, marks=pytest.mark.thorough)]
 CONFIDENCE = 0.95
 LEAST = 0.94
 ALIKE, SPREAD, UNLIKE = math.inf, 4.0, 0.3
@@ -70,7 +71,7 @@ def pairs(
 
 
 @pytest.mark.parametrize("mean", [0.5, 0.8, 0.95, 0.99])
-@pytest.mark.parametrize("cases", [20, 100, 500])
+@pytest.mark.parametrize("cases", SIZES)
 @pytest.mark.parametrize(("repeats", "spread"), [(1, SPREAD), (3, SPREAD), (10, ALIKE), (10, SPREAD), (10, UNLIKE)])
 @pytest.mark.parametrize("runs", SOME)
 def test_intervals_of_rates_hold_the_true_rate(mean: float, cases: int, repeats: int, spread: float, runs: int) -> None:
@@ -80,7 +81,7 @@ def test_intervals_of_rates_hold_the_true_rate(mean: float, cases: int, repeats:
 
 
 @pytest.mark.parametrize("means", [(0.5, 0.5), (0.8, 0.9), (0.95, 0.85), (0.99, 0.99), (0.99, 0.96)])
-@pytest.mark.parametrize("cases", [20, 100, 500])
+@pytest.mark.parametrize("cases", SIZES)
 @pytest.mark.parametrize(("repeats", "spread"), [(1, SPREAD), (1, UNLIKE), (10, ALIKE), (10, SPREAD), (10, UNLIKE)])
 @pytest.mark.parametrize("runs", SOME)
 def test_intervals_of_differences_hold_the_true_one(
