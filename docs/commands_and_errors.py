@@ -52,7 +52,8 @@ ERRORS = """\
 
 A message ends with the name of the error in brackets:
 `suite.yaml:4:7 cases[0].prompt: expected a text. [wrong-type]`. This page lists each error with its messages and fixes.
-`…` is a part that depends on your files. This page is written by `python docs/commands_and_errors.py` from the code.
+`…` is a part that depends on your files. The command that installs an extra is shown as in a clone of the repository; a message has the one
+for your installation. This page is written by `python docs/commands_and_errors.py` from the code.
 """
 TABLE = "\n| message | fix |\n|---|---|\n"
 
@@ -156,7 +157,7 @@ def _text(node: ast.AST | None, texts: dict[str, str]) -> str:
         ]
         return re.sub(r"…+", MARK, "".join(parts))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "install_extra":
-        return f"pip install 'karat[{_text(node.args[0], texts)}]'"
+        return f"pip install '.[{_text(node.args[0], texts)}]'"
     if isinstance(node, ast.Name):
         return texts.get(node.id, "")
     if isinstance(node, ast.BoolOp):

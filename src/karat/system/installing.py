@@ -28,7 +28,7 @@ def requirement(extra: str = "") -> str:
 
 
 def install_extra(extra: str) -> str:
-    """The command that adds an extra to this Karat: `pip install 'karat[http]'`."""
+    """The command that adds an extra to this Karat, such as `pip install '/home/me/karat[http]'` for a clone."""
     tool = "pip" if find_spec("pip") else "uv pip"
     edited = "-e " if read_origin().get("dir_info", {}).get("editable") else ""
     return f"{tool} install {edited}'{requirement(extra)}'"
