@@ -52,8 +52,8 @@ ERRORS = """\
 
 A message ends with the name of the error in brackets:
 `suite.yaml:4:7 cases[0].prompt: expected a text. [wrong-type]`. This page lists each error with its messages and fixes.
-`…` is a part that depends on your files. The command that installs an extra is shown as in a clone of the repository; a message has the one
-for your installation. This page is written by `python docs/commands_and_errors.py` from the code.
+`…` is a part that depends on your files. The command that installs an extra is shown as in a clone of the repository;
+a message has the one for your installation. This page is written by `python docs/commands_and_errors.py` from the code.
 """
 TABLE = "\n| message | fix |\n|---|---|\n"
 
