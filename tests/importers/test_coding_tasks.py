@@ -133,3 +133,24 @@ def test_a_prompt_that_must_not_trigger_a_skill(tmp_path: Path) -> None:
     expected = {"skills": {"not_used": ["fix"]}}
     same = read(tmp_path, {"karat": 1, "cases": [{"id": "x", "prompt": "P", "expected": expected}]}, "k.json")
     assert asked(suite) == asked(same)
+
+
+def test_a_list_of_evals_is_of_the_skill_in_whose_folder_it_is(tmp_path: Path) -> None:
+    folder = tmp_path / "fix" / "evals"
+    folder.mkdir(parents=True)
+    (tmp_path / "fix" / "SKILL.md").write_text("---\nname: fix\n---\n")
+    rows = [{"id": 0, "prompt": "Fix it.", "assertions": ["It works."]}, {"id": 1, "task": "Bake a cake."}]
+    suite = read(folder, rows, "evals.json")
+    assert [case.id for case in suite.cases] == ["0", "1"]
+    assert [next(iter(spec)) for spec in asked(suite)] == ["skills", "unjudged"]
+    assert suite.cases[1].prompt == "Bake a cake."
+    triggers = read(folder, [{"query": "Fix it.", "should_trigger": True}], "triggers.json")
+    assert asked(triggers) == asked(suite)[:1]
+    alone = read(tmp_path, [{"prompt": "Fix it.", "assertions": ["It works."]}], "evals.json")
+    assert [next(iter(spec)) for spec in asked(alone)] == ["unjudged"]
+
+
+def test_evals_with_the_same_name_are_told_apart(tmp_path: Path) -> None:
+    rows = [{"id": number, "name": "same", "prompt": "Fix it."} for number in (0, 1)]
+    suite = read(tmp_path, {"skill_name": "fix", "evals": rows}, "evals.json")
+    assert [case.id for case in suite.cases] == ["0", "1"]

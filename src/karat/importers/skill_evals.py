@@ -12,7 +12,9 @@ from typing import Any, TypedDict
 from karat.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
 from karat.suites.formats.builder import SuiteBuilder
 
-PROMPTS = ("prompt", "query", "input")
+FILE = "evals.json"
+SKILL = "SKILL.md"
+PROMPTS = ("prompt", "query", "input", "task")
 IN_WORDS = ("expected_output", "expectations", "assertions", "expected_behavior", "expected", "rubric", "criteria")
 TEXT_KEYS = ("text", "description", "assertion", "expectation", "check", "name", "criterion")
 
@@ -32,37 +34,56 @@ class SkillEvals(Format):
 
     name = "skill-evals"
     title = "a skill's evals.json"
-    description = "an object with 'skill_name' and 'evals', or a list of evals with 'skills' and 'query' (skills)"
+    description = "an object with 'skill_name' and 'evals', or a list of evals in evals.json or with 'should_trigger'"
 
     def recognizes(self, file: SuiteFile) -> bool:
         rows, _ = _list_evals(file.tree)
         first = rows[0] if rows else None
         if not isinstance(first, dict) or not any(isinstance(first.get(key), str) for key in PROMPTS):
             return False
-        is_named = isinstance(file.tree, dict) and "evals" in file.tree
-        return is_named or ("skills" in first and not {"query", "expected_behavior"}.isdisjoint(first))
+        if isinstance(file.tree, dict) or isinstance(first.get("should_trigger"), bool):
+            return True
+        if "skills" in first:
+            return not {"query", "expected_behavior"}.isdisjoint(first)
+        return file.name == FILE and not first.keys().isdisjoint(IN_WORDS)
 
     def read(self, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
         suite = SuiteBuilder(file, catalog)
         tree: Any = file.tree
         rows, at = _list_evals(tree)
         suite.require(rows, list[_Eval], at)
-        skill = tree.get("skill_name") or tree.get("skill") if isinstance(tree, dict) else None
-        for number, row in enumerate(rows):
-            _add_case(suite, row, (*at, number), number, str(skill) if skill else "")
-        return suite.build(name=str(skill or ""))
+        named = tree.get("skill_name") or tree.get("skill") if isinstance(tree, dict) else None
+        skill = str(named or _skill_around(file))
+        for number, (name, row) in enumerate(zip(_name_all(rows), rows, strict=True)):
+            _add_case(suite, row, (*at, number), name, skill)
+        return suite.build(name=skill)
 
 
 def _list_evals(tree: object) -> tuple[Sequence[Any], tuple[str, ...]]:
     if isinstance(tree, dict):
         rows = tree.get("evals")
         return (rows, ("evals",)) if isinstance(rows, list) else ([], ())
-    return (tree, ()) if isinstance(tree, list) else ([], ())
+    # A list of JSON may be parsed as it is walked through.
+    return (tree, ()) if isinstance(tree, Sequence) and not isinstance(tree, str) else ([], ())
 
 
-def _add_case(suite: SuiteBuilder, row: Mapping[str, Any], path: tuple[Any, ...], number: int, skill: str) -> None:
+def _skill_around(file: SuiteFile) -> str:
+    """The skill in whose folder the evals are: it is called like the folder."""
+    folder = file.folder.resolve()
+    return next((place.name for place in (folder, folder.parent) if (place / SKILL).is_file()), "")
+
+
+def _name_all(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A name of its own for each eval: what it is called, its id, or else its number."""
+    for key in ("name", "id"):
+        names = [str(row.get(key, "")) for row in rows]
+        if all(names) and len({*names}) == len(names):
+            return names
+    return [str(number) for number in range(1, len(rows) + 1)]
+
+
+def _add_case(suite: SuiteBuilder, row: Mapping[str, Any], path: tuple[Any, ...], name: str, skill: str) -> None:
     prompt = next((row[key] for key in PROMPTS if isinstance(row.get(key), str)), "")
-    name = str(row.get("name") or row.get("id") or number + 1)
     files = [str(file) for file in row.get("files") or ()]
     needed = [f"the workspace holds {file}" for file in files]
     case = suite.case(name, prompt, path, preconditions=needed)

@@ -57,7 +57,7 @@ def _other_tools() -> tuple[OtherTool, ...]:
         OtherTool("deepeval", "deepeval:DeepEval", "utput", "ontext", "ools", "cenario", "ource_file", "ourceFile"),
         OtherTool("pydantic-evals", "pydantic_evals:PydanticEvals", "inputs"),
         OtherTool("coder-eval", "coder_eval:CoderEval", "success_criteria"),
-        OtherTool("skill-evals", "skill_evals:SkillEvals", "evals", "expected_behavior"),
+        OtherTool("skill-evals", "skill_evals:SkillEvals", "evals", "expect", "assertions", "should_trigger"),
     )
 
 
