@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonpath_rfc9535 import JSONPathError
 
 from catalogs import CATALOG
 from karat.api import judge
+from karat.checks.answer.json import compile_path, values_at
 from karat.checks.catalog import CheckCatalog, catalog_for
 from karat.errors import SuiteError
 from karat.model.suite import Case
@@ -108,6 +110,22 @@ def test_each_value_of_a_path_must_be_as_wanted() -> None:
     assert result({"answer_at": {"$.lines": {"$length": 2}}}, answer).status is Status.PASSED
     assert result({"answer_at": {"$.lines[5].price": {"$absent": True}}}, answer).status is Status.PASSED
     assert result({"answer_at": {"$.lines[5].price": {"$lt": 5}}}, answer).found.endswith("found nothing")
+
+
+VALUE = {"a": {"b_1": [{"c": None}, False, "x"], "": 1}, "0": 2, "rows": [[1, 2], {"a": 0}]}
+PATHS = "$ $.a $.a.b_1 $.a.b_1[0].c $.a.b_1[1] $.a.b_1[3] $.a.x $.rows[0][1] $.rows[1].a $.rows[0].a $[0] $.a.b_1[2].c"
+
+
+@pytest.mark.parametrize("path", PATHS.split())
+def test_a_plain_path_leads_where_the_engine_of_jsonpath_leads(path: str) -> None:
+    assert values_at(path, VALUE) == [(node.path(), node.value) for node in compile_path(path).find(VALUE)]
+
+
+@pytest.mark.parametrize("path", ["$.0", "$.rows[01]", "$.a\n\n.", "$.a.b-1", "$.a.", "$.rows[-0]", "$.rows[٣]"])
+def test_what_only_looks_like_a_plain_path_leads_nowhere(path: str) -> None:
+    with pytest.raises(JSONPathError):
+        compile_path(path)
+    assert values_at(path, VALUE) == []
 
 
 @pytest.mark.parametrize(("text", "words"), [("It is paid.", 3), ("Yes - it's 12.5 kg!", 4), ("已完成", 3)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta, Struct, structs
@@ -44,8 +45,6 @@ class Check:
     others must know of a check: the `channels` that it looks at (none: it may look at all of them), the `metric` of a
     report that it counts for, and whether it is judged `always`, whatever a case expects.
     """
-
-    __slots__ = ()
 
     name: ClassVar[str]
     group: ClassVar[str]
@@ -101,6 +100,11 @@ class Check:
         """What is expected, in words."""
         return self.description_format.format(self=self)
 
+    @cached_property
+    def _expected(self) -> str:
+        """Its description, which is made once: equal checks of many cases are one object."""
+        return self.description
+
     @classmethod
     def describe_failure(cls, expected: str) -> str:
         """What went wrong where it failed, by its description as it was recorded: `did not say 'refund'`."""
@@ -131,13 +135,13 @@ class Check:
         return None
 
     def passed(self, found: str = "", at: EvidenceLocation | None = None) -> CheckResult:
-        return CheckResult(self.name, self.group, Status.PASSED, self.description, found, at)
+        return CheckResult(self.name, self.group, Status.PASSED, self._expected, found, at)
 
     def failed(self, found: str, at: EvidenceLocation | None = None) -> CheckResult:
-        return CheckResult(self.name, self.group, Status.FAILED, self.description, found, at)
+        return CheckResult(self.name, self.group, Status.FAILED, self._expected, found, at)
 
     def unknown(self, why: str) -> CheckResult:
-        return CheckResult(self.name, self.group, Status.UNKNOWN, self.description, why)
+        return CheckResult(self.name, self.group, Status.UNKNOWN, self._expected, why)
 
     def passed_unless(self, why: str | None, found: str = "", at: EvidenceLocation | None = None) -> CheckResult:
         """Passed; unknown where there is a reason why something may not have been seen."""

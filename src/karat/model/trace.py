@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from functools import cached_property
 from os import path
 from typing import Any, Final, Literal
 
@@ -36,6 +37,9 @@ BY_ITSELF = "itself"
 SECRETS_REMOVED = "secrets were removed"
 OF_CASE: Final = "case"
 """The cut of a trace whose case lost a secret: what was asked and expected is not what the journal holds."""
+
+
+MOST_LISTED = 50
 
 
 class AskedApproval(Struct, frozen=True, omit_defaults=True):
@@ -203,7 +207,7 @@ class _TraceMeta(StructMeta):
         return super().__call__(*args, **fields)
 
 
-class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True, metaclass=_TraceMeta):
+class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True, dict=True, metaclass=_TraceMeta):
     """What was observed of the judged turn, or of a whole conversation and its last answer, and what was not.
 
     Made without `tool_calls`, it did not observe them: `tool_calls=()` says that there were none. `page` of None
@@ -269,6 +273,11 @@ class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True, metaclass=_Tr
     def of_turn(self, turn: int | None) -> Trace:
         """What a check of this turn judges: the turn alone, or all of it."""
         return self if turn is None or turn > len(self.turns) else self.turns[turn - 1]
+
+    @cached_property
+    def listed_calls(self) -> str:
+        """Its first calls and how they came out, made once: most checks of tools tell them."""
+        return ", ".join(map(str, self.tool_calls[:MOST_LISTED]))
 
     @property
     def hidden_words(self) -> str:

@@ -36,6 +36,7 @@ def effect_tools(effects: Iterable[str]) -> list[str]:
     return [tool for tool in effects if tool not in (ANY_EFFECT, NO_TOOL)]
 
 
+@lru_cache(maxsize=4096)
 def is_named(pattern: str, called: str) -> bool:
     """Whether a name of a suite, which may hold `*`, is that of a call."""
     return is_any_named((pattern,), called)
@@ -66,6 +67,7 @@ def is_same_tool(forbidden: str, called: str) -> bool:
     return forbidden == called or any(ban.fullmatch(name) for ban in _bans(forbidden) for name in names)
 
 
+@lru_cache(maxsize=4096)
 def may_be_same_tool(forbidden: str, called: str) -> bool:
     """Whether the name of a call ends with a forbidden one after a name space, so that it may be the same tool."""
     parts = _parts(_PLUGIN.sub(r"\1.", called))

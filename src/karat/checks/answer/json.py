@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypedDict
@@ -32,6 +32,7 @@ from karat.model.check import CheckProblem, Example
 from karat.model.trace import TextLoss, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.json_answers import json_answer
+from karat.text.regexes import lazy
 
 if TYPE_CHECKING:
     import jsonschema_rs
@@ -326,8 +327,34 @@ def path_problems(path: str, *location: str | int) -> Iterator[CheckProblem]:
         )
 
 
+_PLAIN_PATH = lazy.pattern(r"(?a)\$(?:\.[A-Za-z_]\w*|\[(?:0|[1-9]\d{0,8})\])+")
+_STEP = lazy.pattern(r"(?a)\.(\w+)|\[(\d+)\]")
+
+
+@lru_cache(maxsize=1024)
+def _plain_path(path: str) -> tuple[str, tuple[str | int, ...]] | None:
+    """The normal form and the steps of a path of names and places alone: it can be followed without the engine."""
+    if not _PLAIN_PATH.fullmatch(path):
+        return None
+    steps = tuple(name or int(place) for name, place in _STEP.findall(path))
+    return "$" + "".join(f"[{step!r}]" for step in steps), steps
+
+
+def _follow(steps: Iterable[str | int], value: object) -> object:
+    for step in steps:
+        if isinstance(step, str):
+            value = value.get(step, MISSING) if isinstance(value, dict) else MISSING
+        else:
+            value = value[step] if isinstance(value, list) and step < len(value) else MISSING
+    return value
+
+
 def values_at(path: str, value: object) -> list[tuple[str, object]]:
     """Every value that the path leads to, with its own path."""
+    if plain := _plain_path(path):
+        normal, steps = plain
+        found = _follow(steps, value)
+        return [] if found is MISSING else [(normal, found)]
     from jsonpath_rfc9535 import JSONPathError
 
     try:

@@ -373,4 +373,4 @@ class MaxWords(AnswerCheck, Struct, frozen=True):
 
 @lru_cache(maxsize=8)
 def words_in(text: str) -> int:
-    return sum(1 for _ in _WORD.finditer(rendered_view(text).text))
+    return len(_WORD.findall(rendered_view(text).text))

@@ -177,7 +177,7 @@ def nameless(*tools: str) -> Iterator[CheckProblem]:
 
 def describe_calls(trace: Trace) -> str:
     """The calls that were made, in one line."""
-    return excerpt(", ".join(map(str, trace.tool_calls[:50]))) if trace.tool_calls else "no tool call"
+    return excerpt(trace.listed_calls) if trace.tool_calls else "no tool call"
 
 
 class F1Rule(TypedDict):

@@ -78,7 +78,7 @@ class CallPattern(Struct, frozen=True):
         return f"a call to {names}{how}"
 
     def matches_name(self, call: ToolCall) -> bool:
-        return call.called and is_named(self.tool, call.name)
+        return is_named(self.tool, call.name) and call.called
 
     def fits(self, call: ToolCall, doubt: str | None = None) -> bool | None:
         """Whether it is such a call; None where what decides it was not seen. `doubt`: why results may not be whole."""
