@@ -318,12 +318,24 @@ def test_the_word_of_another_tool_is_understood(karat: Karat, typed: str, name: 
         ("audit j.jsonl --min-kill 90", "'90' is not a share, such as 0.95 or 95%."),
         ("run s.yaml --min-pass-rate 2", "'2' is not a share, such as 0.95 or 95%."),
         ("check c.jsonl --max-broken 5", "'5' is not a share, such as 0.5% or 0.005."),
+        ("run s.yaml --parallel 4", "No such option '--parallel'. Did you mean '--workers'?"),
+        ("run s.yaml --case a", "Did you mean '--cases A,B'?"),
+        ("run s.yaml --model small", "Did you mean '--option KEY=VALUE'?"),
+        ("check c.jsonl --policy p.yaml", "Did you mean '--rules FILE'?"),
+        ("run s.yaml --workers many", "'many' is not a whole number."),
+        ("guard serve p.yaml --port 99999", "99999 is not in the range"),
     ],
 )
 def test_a_command_line_that_cannot_be_read_says_how_it_is_written(karat: Karat, command: str, fix: str) -> None:
     ran = karat(*command.split())
     assert (ran.code, ran.err.count("\n")) == (4, 1)
     assert fix in ran.err
+
+
+def test_the_name_of_a_file_says_its_format(karat: Karat, tmp_path: Path) -> None:
+    for name, begins in {"page.html": "<!doctype html>", "page.json": "{", "page.md": "#"}.items():
+        karat("coverage", write("s.json", eval_set(case())), "--output", str(tmp_path / name))
+        assert (tmp_path / name).read_text().lower().startswith(begins)
 
 
 def test_a_share_may_be_written_in_percent(karat: Karat) -> None:
@@ -360,12 +372,16 @@ def test_toml_that_is_refused_says_what_to_write(karat: Karat, text: str, fix: s
     ("text", "message"),
     [
         ('[targets.x]\nurl = "http://127.0.0.1:3000"\n', "unknown key 'url'. A target has `use`, such as"),
+        ("workers = 4\n", "unknown key 'workers'. It is an option of the command: --workers."),
+        ('[targets.x]\nuse = "command:a"\nevidence = ["logs"]\n', "Did you mean 'log'? Known: log, models, spans,"),
+        ('[targets.x]\nuse = "http://x/y"\nbody = "{message}"\n', "Did you mean 'prompt' or 'messages'?"),
+        ('[targets.x]\nuse = "http://x/y"\nbody = "{prompt}"\nanswer = "a.b"\n', "found 'a'. Write $.a.b"),
         ('rules = ["polcy.yaml"]\n', "`rules` of the configuration: 'polcy.yaml': no such file."),
     ],
 )
 def test_a_table_of_the_configuration_says_what_it_lacks(karat: Karat, text: str, message: str) -> None:
     write("karat.toml", text)
-    ran = karat("run", write("s.json", eval_set(case())), "-t", traces(A="x"))
+    ran = karat("run", write("s.json", eval_set(case())), "-t", "x" if "[targets.x]" in text else traces(A="x"))
     assert (ran.code, message in ran.err) == (4, True)
 
 
@@ -440,8 +456,13 @@ def test_a_matcher_without_its_sign_is_asked_about(karat: Karat, amount: str, wa
     ("agent", "fix"),
     [
         ("def ask(prompt): return 'paid'", '{"final_message": "...", "tool_calls": [{"name": "...", "arguments"'),
-        ("def ask(prompt): print('paid')", 'return the text, or {"final_message": "...", "tool_calls": [...]}'),
-        ("def ask(prompt): return [{'role': 'assistant'}]", "return the text, or {"),
+        (
+            "def ask(prompt): print('paid')",
+            'Return the text, or {"final_message": "...", "tool_calls": [{"name": "..."',
+        ),
+        ("def ask(prompt): return [{'role': 'assistant'}]", "Return the text, or {"),
+        ("def ask(prompt): return {'choices': []}", "unknown key 'choices'. Return the text, or {"),
+        ("class ask:\n    def run(self): pass\n    def __init__(self, config): pass", "name a function that calls it."),
         ("import no_such_package\ndef ask(prompt): return 'paid'", "Install it where Karat is ("),
     ],
 )

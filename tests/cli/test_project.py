@@ -353,7 +353,7 @@ class Half:
     [
         pytest.param("Agent", "hello", "", id="runs"),
         pytest.param("Agent", "never", "it cannot be opened: RuntimeError: not today.", id="does-not-open"),
-        pytest.param("Half", "hello", "not a target: async open and close is missing.", id="is-none"),
+        pytest.param("Half", "hello", "not a target: it has no `async def open` and `async def close`.", id="is-none"),
     ],
 )
 def test_a_class_is_a_target(karat: Karat, workers: str, name: str, greeting: str, said: str) -> None:

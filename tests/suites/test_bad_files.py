@@ -30,8 +30,14 @@ TWICE = "duplicate key. Keep one. [duplicate-key]"
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
-        pytest.param(b"", ["s.json:1:1: the file is empty. [empty-file]"], id="empty"),
-        pytest.param(b"\xef\xbb\xbf \n", ["s.json:1:1: the file is empty. [empty-file]"], id="only-a-bom"),
+        pytest.param(
+            b"", ["s.json:1:1: the file is empty. `karat init` writes a first suite. [empty-file]"], id="empty"
+        ),
+        pytest.param(
+            b"\xef\xbb\xbf \n",
+            ["s.json:1:1: the file is empty. `karat init` writes a first suite. [empty-file]"],
+            id="only-a-bom",
+        ),
         pytest.param(b"\xef\xbb\xbf" + GOOD.encode(), [], id="bom"),
         pytest.param(
             GOOD.encode("utf-16"),

@@ -6,16 +6,13 @@ from pathlib import Path
 
 import click
 
-from karat.cli.options import PATH, Share
-
-FORMATS = ("terminal", "json", "markdown", "html")
+from karat.cli.options import PATH, Share, format_options
 
 
 @click.command(short_help="Compare runs case by case: better, worse or chance? With gates for CI.")
 @click.argument("base")
 @click.argument("new", nargs=-1, required=True)
-@click.option("--format", "form", type=click.Choice(FORMATS), default="terminal", help="What is printed.")
-@click.option("--output", type=PATH, metavar="FILE", help="Write the --format to a file, and text to the terminal.")
+@format_options
 @click.option("--confidence", type=Share(), metavar="C", help="Confidence level (default: that of [gate], or 0.95).")
 @click.option("--max-new-failures", type=int, metavar="N", help="Gate: at most N cases broke.")
 @click.option(

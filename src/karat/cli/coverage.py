@@ -6,10 +6,8 @@ from pathlib import Path
 
 import click
 
-from karat.cli.options import PATH, Share
+from karat.cli.options import PATH, Share, format_options
 from karat.errors import UsageError
-
-FORMATS = ("terminal", "json", "markdown", "html")
 
 
 @click.command(short_help="Show which tools, arguments, effects and rules a suite and its runs reach. Runs no agent.")
@@ -28,8 +26,7 @@ FORMATS = ("terminal", "json", "markdown", "html")
     help="Also list the kinds of conversations in this recording or export that no case resembles. Repeatable.",
 )
 @click.option("--unlike", type=PATH, metavar="FILE", help="Write some of each of these there, for `karat draft FILE`.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="terminal", help="What is printed.")
-@click.option("--output", type=PATH, metavar="FILE", help="Write the --format to a file, and text to the terminal.")
+@format_options
 def command(
     suite: str,
     runs: tuple[str, ...],

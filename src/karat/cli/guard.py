@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from karat.cli.options import PORTS
 from karat.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ JOURNAL = click.option("--journal", type=click.Path(path_type=Path), metavar="FI
 STORE = click.option(
     "--store", type=click.Path(path_type=Path), metavar="FILE", help="Keep conversations here, for several processes."
 )
-PORT = click.option("--port", type=int, default=0, metavar="PORT", help="Listen here (default: a free port).")
+PORT = click.option("--port", type=PORTS, default=0, metavar="PORT", help="Listen here (default: a free port).")
 HOST = click.option(
     "--host", type=click.Choice(["claude", "codex"]), default="claude", help="The coding agent: Claude Code or Codex."
 )

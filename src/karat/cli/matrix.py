@@ -6,17 +6,14 @@ from pathlib import Path
 
 import click
 
-from karat.cli.options import PATH
-
-FORMATS = ("terminal", "json", "markdown", "html")
+from karat.cli.options import PATH, format_options
 
 
 @click.command(
     short_help="Show several runs side by side: cases as rows, runs as columns, answers and calls in the cells."
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="terminal", help="What is printed.")
-@click.option("--output", type=PATH, metavar="FILE", help="Write the --format to a file, and text to the terminal.")
+@format_options
 @click.option("--results-dir", type=PATH, metavar="D", help="Folder to look for @last, commits and tags in.")
 def command(runs: tuple[str, ...], form: str, output: Path | None, results_dir: Path | None) -> int:
     """Show recorded runs of one suite side by side, such as those of several models.

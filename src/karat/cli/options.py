@@ -19,6 +19,24 @@ Command = TypeVar("Command", bound=Callable[..., object])
 
 PATH = click.Path(path_type=Path)
 AT_LEAST_ONE = click.IntRange(min=1)
+PORTS = click.IntRange(0, 65535)
+FORMATS = ("terminal", "json", "markdown", "html")
+SUFFIXES = {".json": "json", ".md": "markdown", ".html": "html", ".htm": "html"}
+"""The format of a file by the end of its name, where `--format` names none."""
+
+
+def format_options(command: Command) -> Command:
+    """`--format` and `--output` of a command that shows a report."""
+    said = "Write the report to a file, and text to the terminal."
+    to_file = click.option("--output", type=PATH, metavar="FILE", is_eager=True, help=said)
+    said = "What is printed, or written (default: what the end of FILE says, or terminal)."
+    form = click.option("--format", "form", type=click.Choice(FORMATS), callback=_choose_format, help=said)
+    return form(to_file(command))
+
+
+def _choose_format(context: click.Context, _: click.Parameter, form: str | None) -> str:
+    output = context.params.get("output")
+    return form or SUFFIXES.get(output.suffix if output else "", "terminal")
 
 
 class Seconds(click.FloatRange):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from karat.text.wording import join_words
+from karat.text.wording import find_nearest, join_words
 
 OTHER_WORDS = {
     "diff": "compare", "eval": "run", "evaluate": "run", "generate": "draft", "grid": "matrix", "import": "convert",
@@ -14,6 +14,17 @@ OTHER_WORDS = {
     "serve": "view", "show": "report", "start": "init", "test": "run", "ui": "view",
 }  # fmt: skip
 """What other tools call a command."""
+OTHER_OPTIONS = {
+    "agent": "target", "case": "cases", "case-id": "cases", "debug": "verbose", "filter": "k", "html": "report",
+    "id": "cases", "iterations": "repeat", "jobs": "workers", "json": "report", "junit": "report",
+    "junitxml": "report", "max-concurrency": "concurrency", "maxfail": "max-failures", "model": "option",
+    "n": "workers", "only": "cases", "out": "output", "parallel": "workers", "policy": "rules", "provider": "target",
+    "record": "tape", "replay": "tape", "runs": "repeat", "samples": "repeat", "seed": "shuffle", "tags": "tag",
+    "test": "cases", "threads": "concurrency", "trials": "repeat", "url": "target",
+}  # fmt: skip
+"""What other tools call an option; on the right, Karat's options without their dashes."""
+NUMBERS = {"integer": "a whole number", "float": "a number"}
+"""What click calls numbers, in plain words."""
 FILES = ("FILE", "PATH")
 """The metavars of options that name a file."""
 
@@ -42,12 +53,34 @@ def is_slip(typed: str, name: str) -> bool:
 
 def explain(error: click.ClickException) -> str:
     """What click says of a command line, in one line, with what the command takes."""
-    message = " ".join(error.format_message().split())
+    message = _message(error)
     message += "" if message.endswith((".", "?", "?)")) else "."
     context = error.ctx if isinstance(error, click.UsageError) else None
     if context is None:
         return message
     return " ".join(filter(None, (message, _describe(context, message), f"Try '{context.command_path} --help'.")))
+
+
+def _message(error: click.ClickException) -> str:
+    """What click says, with its guess of an option replaced by a likelier one."""
+    if isinstance(error, click.NoSuchOption) and error.ctx is not None:
+        return f"{error.message} {suggest_option(error.option_name, error.ctx.command)}".rstrip()
+    said = " ".join(error.format_message().split()).replace(" range.", ".")
+    for name, plain in NUMBERS.items():
+        said = said.replace(f"not a valid {name}.", f"not {plain}.")
+    return said
+
+
+def suggest_option(typed: str, command: click.Command) -> str:
+    """The option that another tool calls so, or of which this is a typing error, with what it takes."""
+    options = {name.lstrip("-"): p for p in command.params if isinstance(p, click.Option) for name in p.opts}
+    name = typed.lstrip("-")
+    near = OTHER_OPTIONS.get(name) if name not in options else None
+    option = options.get(near or find_nearest(name, options) or "")
+    if option is None:
+        return ""
+    takes = option.metavar or ""
+    return f"Did you mean {f'{max(option.opts, key=len)} {takes}'.rstrip()!r}?"
 
 
 def _describe(context: click.Context, message: str) -> str:

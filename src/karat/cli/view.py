@@ -6,15 +6,13 @@ from pathlib import Path
 
 import click
 
-from karat.cli.options import PATH
+from karat.cli.options import PATH, PORTS
 from karat.errors import ExitCode
 
 
 @click.command(short_help="Show runs in a browser: every case with its evidence.")
 @click.argument("folder", required=False, type=PATH)
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=8642, metavar="N", help="Port to listen on; 0 for any free port."
-)
+@click.option("--port", type=PORTS, default=8642, metavar="N", help="Port to listen on; 0 for any free port.")
 @click.option("--no-browser", is_flag=True, help="Print the address, but do not open a browser.")
 def command(folder: Path | None, port: int, no_browser: bool) -> int:
     """Show runs in a browser: every case with its conversation, its tool calls and its checks.

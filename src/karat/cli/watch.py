@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from karat.cli.options import AT_LEAST_ONE, PATH, Seconds
+from karat.cli.options import AT_LEAST_ONE, PATH, PORTS, Seconds
 from karat.errors import ExitCode, UsageError
 
 MORE_THAN_NONE = click.FloatRange(min=0, min_open=True)
@@ -21,7 +21,7 @@ MORE_THAN_NONE = click.FloatRange(min=0, min_open=True)
     "--rules", "rules", multiple=True, metavar="FILE", help="A file of rules (default: `rules` of karat.toml)."
 )
 @click.option("--suite", metavar="FILE", help="A suite: its rules, and what its `defaults` expect.")
-@click.option("--port", type=click.IntRange(0, 65535), default=4318, metavar="N", help="Listen here; 0 for any port.")
+@click.option("--port", type=PORTS, default=4318, metavar="N", help="Listen here; 0 for any port.")
 @click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="Listen here. Elsewhere than on this machine, a "
               "token is needed.")  # fmt: skip
 @click.option("--token-env", default="", show_default=False, metavar="NAME",

@@ -9,11 +9,11 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -21,7 +21,7 @@ from msgspec import Meta, Struct, field
 from karat.errors import ConfigError
 from karat.model.cost import TokenPrices
 from karat.plugins.code import load_attribute
-from karat.text.wording import did_you_mean, kind, shorten
+from karat.text.wording import did_you_mean, join_words, kind, shorten
 from karat.text.words import LISTS
 
 PREFIX = "python:"
@@ -30,6 +30,7 @@ SETTLED_NS = 2_000_000_000
 FILES: Mapping[str, tuple[str, ...]] = {"karat.toml": (), "pyproject.toml": ("tool", "karat")}
 """Each file that may hold a configuration, and the section of it that does."""
 UNKNOWN = re.compile(r"unknown field `(.*?)`", re.DOTALL)
+_ENUM = re.compile(r"Invalid enum value '(.*)'", re.DOTALL)
 _PROBLEM = re.compile(r"^(?P<problem>.*?)(?: - at (?:`key` in )?`\$\.?(?P<path>.*)`)?$", re.DOTALL)
 
 Form = TypeVar("Form", bound=Struct)
@@ -303,12 +304,29 @@ def read_table(table: dict[str, object], form: type[Form], file: Path, name: str
         raise ConfigError(
             f"unknown key {unknown[1]!r}.",
             where=line_of(file, name, unknown[1]),
-            fix=did_you_mean(unknown[1], form.__struct_encode_fields__),
+            fix=_suggest_key(unknown[1], form.__struct_encode_fields__),
             slug="unknown-key",
         )
     problem, path = (match["problem"], match["path"] or "") if match else (message, "")
     key = re.split(r"[.\[]", path)[0]
-    raise ConfigError(f"`{join_dotted(name, path)}`: {problem}.", where=line_of(file, name, key))
+    wrong, choices = _ENUM.match(problem), _choices(get_type_hints(form).get(key))
+    fix = f"{did_you_mean(wrong[1], choices)} Known: {join_words(choices, 'and')}.".strip() if wrong and choices else ""
+    raise ConfigError(f"`{join_dotted(name, path)}`: {problem}.", where=line_of(file, name, key), fix=fix)
+
+
+def _choices(hint: object) -> list[str]:
+    """The words that a type allows."""
+    if get_origin(hint) is Literal:
+        return [word for word in get_args(hint) if isinstance(word, str)]
+    return [word for part in get_args(hint) for word in _choices(part)]
+
+
+def _suggest_key(key: str, known: Collection[str]) -> str:
+    """What a key of a table may be meant as; an option of a run is not set in the file."""
+    from karat.options import HOW_TO_RUN
+
+    near, option = did_you_mean(key, known), HOW_TO_RUN.get(key.replace("-", "_"))
+    return f"It is an option of the command: {option.spellings[0]}." if option and key not in near else near
 
 
 def join_dotted(*parts: str) -> str:

@@ -42,7 +42,7 @@ class RulesShape(NamedTuple):
 
     def validate(self, value: object) -> Found:
         if not isinstance(value, list):
-            return wrong_type(self.words, value)
+            return wrong_type(self.words, value, f"Write [{value!r}]." if isinstance(value, str) else "")
         return (
             FINE
             if value

@@ -18,7 +18,7 @@ from karat.proxy.faults.world import CaseWorld
 from karat.targets.capabilities import Limits
 from karat.targets.config import TargetConfig
 from karat.targets.workspaces.case_workspace import CaseWorkspace
-from karat.text.wording import error_text
+from karat.text.wording import error_text, join_words
 
 DENIED = "denied"
 """The kind of error that ends a run: what is wrong is the configuration, and no other case would fare better."""
@@ -213,8 +213,9 @@ def build_external(kind: Callable[[object], object], config: object, where: str)
         raise ConfigError(message, where=where, fix=fix) from error
     lacks = [name for name in ("open", "run", "close") if not inspect.iscoroutinefunction(getattr(target, name, None))]
     if lacks:
-        fix = f"Give it `async def {lacks[0]}`; docs/extending.md shows how."
-        raise ConfigError(f"not a target: async {' and '.join(lacks)} is missing.", where=where, fix=fix)
+        fix = "If this is your agent, name a function that calls it. A target is shown in docs/extending.md."
+        missing = join_words((f"`async def {name}`" for name in lacks), "and")
+        raise ConfigError(f"not a target: it has no {missing}.", where=where, fix=fix)
     return cast(Target, target)
 
 

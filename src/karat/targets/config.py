@@ -231,6 +231,7 @@ def resolve(spec_or_name: str, config: Config, cwd: Path) -> TargetConfig:
     known_targets = ", ".join(map(repr, sorted(config.targets))) or "none"
     fix = (
         did_you_mean(spec_or_name, config.targets)
+        or (did_you_mean(kind, AGENT_KINDS) if colon else "")
         or _suggest_for_file(spec_or_name)
         or "Write it as 'python:module:function', 'langgraph:module:graph', 'browser:http://…', 'http://…', "
         "'command:./agent' or 'replay:traces.jsonl'."

@@ -43,6 +43,7 @@ from karat.targets.user_code import Callee, DaemonThreads, Environment, build_er
 from karat.text.clean import text
 from karat.text.wording import did_you_mean
 
+RETURNS = 'Return the text, or {"final_message": "...", "tool_calls": [{"name": "...", "arguments": {}}]}'
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -198,10 +199,10 @@ def _trace(answer: object, case: Case, context: RunContext) -> Trace:
         if isinstance(answer, Trace):
             return _check_trace(answer, case)
     except ValueError as error:
-        raise TargetError("bad-answer", f"the agent's {type(answer).__name__} is not a trace: {error}") from error
+        message = f"the agent's {type(answer).__name__} is not a trace: {error}"
+        raise TargetError("bad-answer", message if "Did you mean" in message else f"{message} {RETURNS}") from error
     description = "None" if answer is None else f"a value of type {type(answer).__name__}"
-    fix = 'return the text, or {"final_message": "...", "tool_calls": [...]}'
-    raise TargetError("bad-answer", f"the agent returned {description}, not text, a dict or a Trace: {fix}")
+    raise TargetError("bad-answer", f"the agent returned {description}, not text, a dict or a Trace. {RETURNS}")
 
 
 def _check_trace(trace: Trace, case: Case) -> Trace:

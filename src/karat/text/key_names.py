@@ -23,6 +23,7 @@ SYNONYMS = _groups(
     "cases tests test_cases evals eval_cases examples samples scenarios goldens dataset items",
     "id name title case_id test_id test_name eval_id",
     "prompt input inputs question query user_input user_message user_content request task instruction utterance",
+    "prompt message text user human",
     "input prompt inputs question query user_input",
     "turns conversation messages dialog dialogue rounds",
     "setup_prompts setup history before context",

@@ -426,9 +426,7 @@ NO_MESSAGES = (
     "the {} of 'kinds.py:own_state' has no `messages` (it has: reply, user_input, user_name). Set {} in its "
     'options, for instance input = {{ question = "{{prompt}}" }} and output = "$.answer". [no-messages]'
 )
-NO_PATH = (
-    "`output` 'reply[' is not a JSONPath: expected '$', found 'r', line 1, column 0. For instance: $.answer [config]"
-)
+NO_PATH = "`output` 'reply[' is not a JSONPath: expected '$', found 'r'. For instance: $.data.reply [config]"
 TOLD = {
     "a store that is not there": "AttributeError: 'NoneType' object has no attribute 'search': the graph has no store "
     'and perhaps no context; if it needs them, set `store = "memory"` and `context` [agent]',

@@ -104,7 +104,7 @@ def utf8(data: bytes) -> bytes:
         if data.startswith(bom):
             raise _encoding_error(name)
     if not data or data.isspace():
-        raise refuse("the file is empty.", "empty-file")
+        raise refuse("the file is empty. `karat init` writes a first suite.", "empty-file")
     nul = data.find(0)
     if nul >= 0:
         if nul <= 3 and len(data) % 2 == 0:

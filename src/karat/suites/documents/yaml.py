@@ -91,7 +91,7 @@ class _Builder:
     def document(self) -> Any:
         first = self._next()
         if isinstance(first, StreamEndEvent):
-            raise refuse("the file is empty.", "empty-file")
+            raise refuse("the file is empty. `karat init` writes a first suite.", "empty-file")
         value = self._build(self._next(), (), 0)
         while not isinstance(event := self._next(), StreamEndEvent):
             if not isinstance(event, DocumentEndEvent):

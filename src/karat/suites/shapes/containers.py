@@ -21,7 +21,7 @@ MOST = 500
 """Different unknown keys of one file that get a suggestion: each costs a comparison with every known one."""
 
 
-_JUDGE = re.compile(r"rubric|judge|criteria|llm|g_?eval|relevancy|faithful", re.IGNORECASE)
+_JUDGE = re.compile(r"rubric|judge|criteria|llm|g_?eval|relevan|faithful|similar|semantic|embedding", re.IGNORECASE)
 NO_JUDGE = "No model judges in Karat: write what the answer must and must not say, and which tools are called."
 
 

@@ -76,8 +76,10 @@ class CodingAgentTarget:
         agent, path = self._agent, {**os.environ, **self._config.env}.get("PATH")
         if self._config.workspace is None:
             message = f"{agent.name} works on files, and the target has no workspace."
-            fix = 'Name the folder that each case gets a copy of: workspace = "fixtures/calc".'
-            raise ConfigError(message, where=place_of(self._config, "use"), fix=fix, slug="no-workspace")
+            fix = 'Name the folder that each case gets a copy of: workspace = "fixtures/calc"'
+            if self._config.file is None:
+                fix += f", in a table of karat.toml: [targets.NAME] with use = {self._config.use!r}"
+            raise ConfigError(message, where=place_of(self._config, "use"), fix=f"{fix}.", slug="no-workspace")
         name = self._options.program or agent.program
         program = shutil.which(str(self._config.root / name) if "/" in name else name, path=path)
         if program is None:

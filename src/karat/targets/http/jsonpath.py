@@ -9,10 +9,18 @@ from typing import TYPE_CHECKING, cast
 import msgspec
 
 from karat.suites.diagnostics import Json
+from karat.text.regexes import lazy
+
+_NAMES = lazy.pattern(r"[A-Za-z_]\w*(\[\d+\]|\.[A-Za-z_]\w*)*")
 
 if TYPE_CHECKING:
     from jsonpath_rfc9535 import JSONPathQuery
     from jsonpath_rfc9535.segments import JSONPathSegment
+
+
+def suggest_path(text: str) -> str:
+    """How to write what was meant to be a path: names without `$.` are the commonest mistake."""
+    return f"Write $.{text}" if _NAMES.fullmatch(text) else "For instance: $.data.reply"
 
 
 class JsonPath:
@@ -28,7 +36,8 @@ class JsonPath:
         try:
             query = compile(text)
         except JSONPathError as error:
-            raise ValueError(f"{text!r} is not a JSONPath: {error}") from error
+            why = str(error).partition(", line")[0]
+            raise ValueError(f"{text!r} is not a JSONPath: {why}") from error
         self.all = _walk(query, len(query.segments))
         self._found_within = _walk(query, len(query.segments) - 1)
 

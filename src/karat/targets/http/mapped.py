@@ -19,7 +19,7 @@ from karat.targets.base import DENIED, TargetError
 from karat.targets.config import place_of
 from karat.targets.http.call_reader import CallReader
 from karat.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
-from karat.targets.http.jsonpath import JsonPath, answer_path, count, words
+from karat.targets.http.jsonpath import JsonPath, answer_path, count, suggest_path, words
 from karat.targets.http.options import HttpOptions, Preparation, ServiceOptions, ToolCallPaths, When
 from karat.targets.http.service import Body, WireRequest
 from karat.targets.http.stream_mapping import CALL, Holds, StreamMapping, condition
@@ -152,7 +152,7 @@ class HttpTarget(ServiceTarget[HttpOptions]):
         try:
             return JsonPath(text)
         except ValueError as error:
-            raise self.option_error(option, str(error), "For instance: $.data.reply") from error
+            raise self.option_error(option, str(error), suggest_path(text)) from error
 
     def when(self, option: str, when: When | None) -> Holds:
         try:

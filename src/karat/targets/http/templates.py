@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import quote
 
-from karat.text.wording import did_you_mean, join_words
+from karat.text.key_names import suggest_keys
+from karat.text.wording import join_words
 
 PLACES = ("prompt", "messages", "conversation.id", "case.id")
 KNOWN = f"There are {join_words((f'{{{name}}}' for name in PLACES), 'and')}."
@@ -89,7 +90,7 @@ def _piece(match: re.Match[str], environ: Mapping[str, str]) -> str | tuple[str]
     if match["variable"] is not None:
         return _variable(match["variable"], environ)
     if match["name"] not in PLACES:
-        hint = GIVEN.get(match["name"]) or did_you_mean(match["name"], PLACES) or KNOWN
+        hint = GIVEN.get(match["name"]) or suggest_keys(match["name"], PLACES) or KNOWN
         raise ValueError(f"there is no placeholder {match[0]}. {hint} For the text itself, write {{{match[0]}}}")
     return (match["name"],)
 

@@ -79,6 +79,8 @@ class GraphSource:
             elif parameter.default is parameter.empty and not free:
                 message = f"{self._spec!r} needs {parameter.name!r}, which Karat cannot provide."
                 fix = "A factory may have the parameters `context` and `config`; any other needs a default."
+                if parameter.name == "prompt":
+                    fix = f"If it answers a prompt, it is a function: 'python:{self._spec}'. {fix}"
                 raise ConfigError(message, fix=fix)
         return arguments
 

@@ -14,7 +14,7 @@ import msgspec
 
 from karat.errors import ConfigError
 from karat.targets.base import TargetError
-from karat.targets.http.jsonpath import JsonPath
+from karat.targets.http.jsonpath import JsonPath, suggest_path
 from karat.targets.langgraph.loading import pregel
 from karat.targets.langgraph.messages import as_messages
 from karat.text.clean import jsonable, text
@@ -124,7 +124,7 @@ def _compile(path: str) -> JsonPath:
     try:
         return JsonPath(path)
     except ValueError as error:
-        raise ConfigError(f"`output` {error}.", fix="For instance: $.answer") from error
+        raise ConfigError(f"`output` {error}.", fix=suggest_path(path)) from error
 
 
 def _fill(template: object, prompt: str, messages: Sequence[BaseMessage]) -> object:
