@@ -11,6 +11,7 @@ import click
 
 from karat.cli.options import AT_LEAST_ONE, PATH, Share
 from karat.options import HOW_TO_RUN, ExecutorName
+from karat.system.gc_pause import gc_frozen
 
 GROUPS = ("day", "week", "model", "version", "user")
 
@@ -74,10 +75,11 @@ def command(sources: tuple[str, ...], outputs: tuple[Path, ...], force: bool, **
     Exit codes: 0 no rule was broken or the gate is met, 1 a rule is broken or unknown, or the gate is broken or
     undecided, 4 usage or a file that cannot be read, 5 nothing triggered any rule.
     """
-    from karat import api
-    from karat.analysis.check.terminal import Progress, write_check
-    from karat.cli.main import print_error
-    from karat.terminal.screen import wants_colour
+    with gc_frozen():
+        from karat import api
+        from karat.analysis.check.terminal import Progress, write_check
+        from karat.cli.main import print_error
+        from karat.terminal.screen import wants_colour
 
     for path in outputs:
         api.refuse_taken(path, force)

@@ -116,12 +116,12 @@ class ConversationJudge:
         self, trace: Trace, tags: tuple[str, ...] = (), metadata: Mapping[str, Any] | None = None
     ) -> list[RuleVerdict]:
         """How each rule and each expectation came out, in order."""
-        return self._judge(trace, read_conversation(trace), tags, metadata)
+        return self.judge_events(read_conversation(trace), trace, tags, metadata)
 
     def report(self, trace: Trace, tags: tuple[str, ...] = (), metadata: Mapping[str, Any] | None = None) -> Verdict:
         """The verdict as that of a case: a check for each rule and each expectation."""
         conversation = read_conversation(trace)
-        judged = self._judge(trace, conversation, tags, metadata)
+        judged = self.judge_events(conversation, trace, tags, metadata)
         results = [
             report_rule(OWN_RULE, f"{rule.id}: {why}" if why else rule.id, verdict, conversation)
             for rule, why, verdict in zip(self.rules, self.reasons, judged, strict=False)
@@ -129,13 +129,14 @@ class ConversationJudge:
         results += [verdicts.run_check(check, trace) for check in self._checks]
         return verdicts.verdict(tuple(results), Scoring())
 
-    def _judge(
+    def judge_events(
         self,
-        trace: Trace,
         conversation: ConversationEvents,
-        tags: tuple[str, ...],
-        metadata: Mapping[str, Any] | None,
+        trace: Trace,
+        tags: tuple[str, ...] = (),
+        metadata: Mapping[str, Any] | None = None,
     ) -> list[RuleVerdict]:
+        """The same where the events of the trace were read already."""
         facts = Facts(tags, {**metadata, **trace.metadata} if metadata else trace.metadata)
         judged = self._judge_rules(conversation, facts)
         if self.specs:

@@ -14,21 +14,37 @@ from typing import Final
 
 from karat.analysis.check.judges import ConversationJudge
 from karat.analysis.check.model import Outcomes
+from karat.evidence.conversation_events import read_conversation
 from karat.evidence.exports.record import RecordedConversation
 from karat.journal.parallel import WorkerGoneError
+from karat.rules.events import RuleOutcome, RuleVerdict
 
 CHUNK: Final = 128
 """So many conversations are sent to a process at once."""
+STEP: Final = 16
+"""So many are read, then put in order, then judged: each step is faster while its code is in the processor's cache."""
 AHEAD: Final = 3
 """So many chunks wait for each process."""
 _in_process: list[ConversationJudge] = []
 """The judge of a process that shares the work."""
 
 
-def judge_one(judge: ConversationJudge, conversation: RecordedConversation) -> Outcomes:
-    """The rules that something in a conversation triggered, and how they came out."""
-    verdicts = judge.judge(conversation.trace, conversation.tags, conversation.metadata)
-    return [(number, verdict) for number, verdict in enumerate(verdicts) if verdict.outcome != "not_triggered"]
+def judge_in_steps(
+    judge: ConversationJudge, conversations: Iterable[RecordedConversation]
+) -> Iterator[tuple[RecordedConversation, Outcomes]]:
+    """Each conversation, with the rules that something in it triggered, and how they came out."""
+    source = iter(conversations)
+    while some := list(islice(source, STEP)):
+        events = [read_conversation(conversation.trace) for conversation in some]
+        verdicts = [
+            judge.judge_events(each, conversation.trace, conversation.tags, conversation.metadata)
+            for each, conversation in zip(events, some, strict=True)
+        ]
+        yield from zip(some, map(_list_triggered, verdicts), strict=True)
+
+
+def _list_triggered(verdicts: list[RuleVerdict]) -> Outcomes:
+    return [pair for pair in enumerate(verdicts) if pair[1].outcome is not RuleOutcome.NOT_TRIGGERED]
 
 
 def judge_in_order(
@@ -36,8 +52,7 @@ def judge_in_order(
 ) -> Iterator[tuple[RecordedConversation, Outcomes]]:
     """Each conversation with its outcomes. This process reads them; with workers, those judge."""
     if workers < 2:
-        for conversation in conversations:
-            yield conversation, judge_one(judge, conversation)
+        yield from judge_in_steps(judge, conversations)
         return
     context = multiprocessing.get_context("fork")
     waiting: deque[tuple[list[RecordedConversation], Future[bytes]]] = deque()
@@ -73,5 +88,5 @@ def _start_process(judge: ConversationJudge) -> None:
 
 def _judge_chunk(data: bytes) -> bytes:
     conversations: list[RecordedConversation] = pickle.loads(data)
-    judge = _in_process[0]
-    return pickle.dumps([judge_one(judge, conversation) for conversation in conversations], pickle.HIGHEST_PROTOCOL)
+    judged = judge_in_steps(_in_process[0], conversations)
+    return pickle.dumps([outcomes for _, outcomes in judged], pickle.HIGHEST_PROTOCOL)

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, TypeAlias
 from msgspec import structs
 
 from karat.analysis.check.judges import ConversationJudge
-from karat.analysis.check.judging import judge_one
+from karat.analysis.check.judging import judge_in_steps
 from karat.analysis.check.model import Outcomes, Selected
 from karat.analysis.check.selection import ConversationSelector, read_where
 from karat.evidence.exports.files import Source
@@ -63,8 +63,7 @@ def judge_shard(work: ShardWork, shard: Shard) -> Iterator[ShardPart]:
     selector = work.selector()
     kept = 0
     batch: list[Judged] = []
-    for conversation in selector.select(_read(work, shard)):
-        outcomes = judge_one(work.judge, conversation)
+    for conversation, outcomes in judge_in_steps(work.judge, selector.select(_read(work, shard))):
         is_kept = kept < work.keep and any(_is_notable(verdict.outcome) for _, verdict in outcomes)
         kept += is_kept
         batch.append(
