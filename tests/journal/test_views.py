@@ -7,11 +7,14 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
 import pytest
-from msgspec import NODEFAULT, Raw, Struct
+from msgspec import NODEFAULT, Raw, Struct, structs
 from msgspec.structs import FieldInfo
 
 from karat.journal import views
 from karat.model.run import CaseRecord, Header
+from karat.model.suite import Case
+from karat.model.trace import Trace
+from karat.model.verdict import CaseStatus, Verdict
 from karat.targets.recordings import replay
 
 VIEWS = {
@@ -67,6 +70,16 @@ def same_default(mine: object, full: object) -> bool:
 @pytest.mark.parametrize("view", RECORDS.values(), ids=RECORDS)
 def test_view_agrees_with_the_record(view: type[Struct]) -> None:
     assert list(differences(view, CaseRecord, set())) == []
+
+
+def test_a_summary_of_a_record_is_that_of_its_line() -> None:
+    case = Case(id="c", prompt="p", checks=(), category="k")
+    verdict = Verdict(CaseStatus.FAIL, reason="a check failed")
+    plain = CaseRecord(index=3, case=case, trace=Trace(case_id="c", tool_calls=()), verdict=verdict)
+    retried = structs.replace(plain, repeat=2, duration_ms=1.5, attempts=(plain.trace, plain.trace))
+    for record in (plain, retried):
+        line = msgspec.json.encode(record)
+        assert views.RecordSummary.of(record) == msgspec.json.decode(line, type=views.RecordSummary)
 
 
 def test_no_view_is_left_out() -> None:

@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import os
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import karat
 from karat.errors import KaratError
 from karat.journal import rescore
 from karat.journal.parallel import map_in_processes
+from karat.model.run import CaseRecord
 from karat.reports import markdown, writing
 from karat.reports.json import JsonReport
 
@@ -81,8 +83,16 @@ def test_reports_are_made_here_where_a_process_that_makes_them_is_gone(
 ) -> None:
     monkeypatch.setattr(writing, "PIECE", 7)
     part, here = JsonReport.part, os.getpid()
-    monkeypatch.setattr(JsonReport, "part", lambda *given: part(*given) if os.getpid() == here else os._exit(9))
-    result = karat.rescore(recorded, workers=2, results_dir=tmp_path / "out")
+
+    def part_until_gone(report: JsonReport, records: Sequence[CaseRecord]) -> bytes:
+        return part(report, records) if os.getpid() == here or records[0].index < 30 else os._exit(9)
+
+    monkeypatch.setattr(JsonReport, "part", part_until_gone)
+    told: list[str] = []
+    result = karat.rescore(
+        recorded, workers=2, results_dir=tmp_path / "out", each=lambda seen: told.append(seen.case.id)
+    )
+    assert told == [f"c{n}" for n in range(60)], "each once, although the first were read twice"
     assert [path.suffix for path in result.artifacts] == [".jsonl", ".json", ".md"]
     assert len(json.loads(result.artifacts[1].read_text())["cases"]) == 60
 

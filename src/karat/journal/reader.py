@@ -17,7 +17,14 @@ from karat.checks.catalog import CheckCatalog, catalog_for
 from karat.errors import JournalError
 from karat.journal.integrity import Derived, place_faults
 from karat.journal.parallel import map_in_processes
-from karat.journal.views import LineKind, RecordPlace, RecordSummary, RecordToVerify
+from karat.journal.views import (
+    LineKind,
+    RecordPlace,
+    RecordSummary,
+    RecordToVerify,
+    pack_summaries,
+    unpack_summaries,
+)
 from karat.model.cost import TokenPrices
 from karat.model.run import FORMAT, CaseRecord, Footer, Header, Summary
 from karat.model.verdict import CaseStatus
@@ -33,8 +40,6 @@ read_kind = msgspec.json.Decoder(LineKind).decode
 _read_place = msgspec.json.Decoder(RecordPlace).decode
 _summary = msgspec.json.Decoder(RecordSummary).decode
 _to_verify = msgspec.json.Decoder(RecordToVerify).decode
-_encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(list[RecordSummary]).decode
 
 CASE = b'{"kind":"case"'
 WRITTEN = re.compile(rb'\{"kind":"case","index":([0-9]+)(?:,"repeat":([0-9]+))?,')
@@ -47,7 +52,7 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowE
 
 
 def _unpack(packed: Sequence[bytes]) -> list[RecordSummary]:
-    return _decode(packed[0])
+    return unpack_summaries(packed[0])
 
 
 class Journal:
@@ -78,7 +83,8 @@ class Journal:
         self._after_end = 0
         self._offsets = array("Q")
         self._places = array("Q")
-        self._statuses: list[CaseStatus] = []
+        self.statuses: list[CaseStatus] = []
+        """How the cases came out, in suite order; nothing until all of them were read."""
         self._scan()
         self._put_in_order()
 
@@ -145,26 +151,26 @@ class Journal:
             statuses.append(record.verdict.status)
             yield record
         if len(statuses) == len(self):
-            self._statuses = statuses
+            self.statuses = statuses
 
     def summaries(self, workers: int = 1) -> Iterator[RecordSummary]:
         """How every case came out, in suite order."""
         statuses = []
         count = -(-len(self) // PIECE)
-        for piece in map_in_processes(self._summarize, count, workers, lambda piece: [_encode(piece)], _unpack):
+        for piece in map_in_processes(self._summarize, count, workers, lambda piece: [pack_summaries(piece)], _unpack):
             for summary in piece:
                 statuses.append(summary.verdict.status)
                 yield summary
-        self._statuses = statuses
+        self.statuses = statuses
 
     def _summarize(self, number: int) -> list[RecordSummary]:
         return [self.decode(line, _summary) for line in self.lines(number * PIECE, PIECE)]
 
     def of_status(self, *statuses: CaseStatus) -> Iterator[CaseRecord]:
         """The records of cases that came out so, in suite order; the others are not read again."""
-        if not self._statuses:
+        if not self.statuses:
             deque(self.summaries(), maxlen=0)
-        offsets = (offset for offset, status in zip(self._offsets, self._statuses, strict=True) if status in statuses)
+        offsets = (offset for offset, status in zip(self._offsets, self.statuses, strict=True) if status in statuses)
         for line in self._lines_at(offsets):
             yield self.decode(line, read_record)
 

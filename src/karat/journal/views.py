@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, Protocol
 
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, msgpack
 
 from karat.checks.catalog import CheckCatalog
 from karat.model.cost import Spent, TokenPrices, count_spent
@@ -97,6 +97,23 @@ class RecordSummary(Struct, omit_defaults=True):
     repeat: int = 0
     duration_ms: float = 0.0
     attempts: tuple[_Attempt, ...] = ()
+
+    @classmethod
+    def of(cls, record: CaseRecord) -> RecordSummary:
+        """The same of a record that was read."""
+        case, verdict = record.case, record.verdict
+        return cls(
+            record.index,
+            _CaseSummary(case.id, case.category),
+            _VerdictSummary(verdict.status, verdict.reason),
+            record.repeat,
+            record.duration_ms,
+            (_Attempt(),) * len(record.attempts),
+        )
+
+
+pack_summaries = msgpack.Encoder().encode
+unpack_summaries = msgpack.Decoder(list[RecordSummary]).decode
 
 
 class CostMetadata(Struct, frozen=True):

@@ -12,8 +12,9 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar
 from karat.errors import ArtifactError, KaratError, UsageError
 from karat.journal.parallel import map_in_processes
 from karat.journal.reader import Journal
-from karat.journal.views import RecordSummary, RunView
+from karat.journal.views import RecordSummary, RunView, pack_summaries, unpack_summaries
 from karat.model.run import CaseRecord
+from karat.model.verdict import CaseStatus
 from karat.plugins.project import Project
 from karat.reports.artifacts import BinaryWriter, Names, open_atomic
 from karat.reports.base import MultiRunReport, Report
@@ -49,15 +50,26 @@ def write_all(
     ours = [Wanted(name, report) for name, report in EVERY_RUN.items()]
     if workers < 2 or run.header.repeat > 1:
         return _in_one_reading(run, names, (*ours, *others), each)
+    each = _once(each) if each else None
     try:
-        dealt = _in_parts(run, names, workers)
+        dealt = _in_parts(run, names, workers, each)
     except Exception:  # noqa: BLE001 - whatever it is, the error names its report, and the other reports go on
         return _in_one_reading(run, names, (*ours, *others), each)
-    if each is not None:
-        for summary in run.summaries(workers):
-            each(summary)
     written_alone = _in_one_reading(run, names, others) if others else Written((), ())
     return Written((*dealt.paths, *written_alone.paths), (*dealt.failures, *written_alone.failures))
+
+
+def _once(each: Each) -> Each:
+    """Calls it with each case once, even where cases are read again from the first one on."""
+    last = (-1, 0)
+
+    def call(record: CaseRecord | RecordSummary) -> None:
+        nonlocal last
+        if (place := (record.index, record.repeat)) > last:
+            last = place
+            each(record)
+
+    return call
 
 
 def _in_one_reading(run: RunView, names: Names, selected: Sequence[Wanted], each: Each | None = None) -> Written:
@@ -72,22 +84,30 @@ def _in_one_reading(run: RunView, names: Names, selected: Sequence[Wanted], each
     return _sum_up(writings)
 
 
-def _in_parts(run: RunView, names: Names, workers: int) -> Written:
+def _in_parts(run: Journal, names: Names, workers: int, each: Each | None) -> Written:
     writings = [_Writing(name, report, run, names) for name, report in EVERY_RUN.items()]
 
     def write_part(number: int) -> Sequence[bytes]:
-        """What each of the reports holds of some records, then of some more."""
+        """How some cases came out, then what each of the reports holds of the first of them, then of some more."""
         records = run.records(number * PIECE, PIECE)
+        summaries: list[RecordSummary] = []
         parts: list[bytes] = []
         while some := list(islice(records, AT_ONCE)):
+            summaries += map(RecordSummary.of, some)
             parts += [writing.report.part(some) if writing.report is not None else b"" for writing in writings]
-        return parts
+        return pack_summaries(summaries), *parts
 
+    statuses: list[CaseStatus] = []
     with _all_or_none(writings):
-        for parts in map_in_processes(write_part, -(-len(run) // PIECE), workers, tuple, tuple):
+        for summaries, *parts in map_in_processes(write_part, -(-len(run) // PIECE), workers, tuple, tuple):
+            for summary in unpack_summaries(summaries):
+                statuses.append(summary.verdict.status)
+                if each is not None:
+                    each(summary)
             for writing, part in zip(cycle(writings), parts, strict=False):
                 if writing.report is not None:
                     writing.step(writing.report.add, part)
+    run.statuses = statuses
     return _sum_up(writings)
 
 
