@@ -117,16 +117,20 @@ class _EventReader:
             self._add(kind="gap", hides="user", text=why)
         elif turn.input and DECISION not in turn.metadata:
             self._add_text("user", turn.input, "")
-        self._add_approvals(turn, "approved", "denied")
+        has_approvals = APPROVALS in turn.metadata
+        if has_approvals:
+            self._add_approvals(turn, "approved", "denied")
         calls = _put_in_order(turn.tool_calls, first)
         self._sees_processes = turn.workspace is not None and not turn.why_unobserved("processes")
         self._stretch = prefix if len(calls) > 1 and any(_is_place_unknown(timed.call) for timed in calls) else ""
         gap = turn.why_incomplete("tools") or ""
-        self._add_gaps(turn, gap)
+        if gap or turn.telemetry or turn.possible_calls:
+            self._add_gaps(turn, gap)
         self._add_calls(calls, prefix, gap)
         if self._sees_processes:
             self._add_deeds(process_deeds(turn), prefix, 0)
-        self._add_approvals(turn, "asks_approval")
+        if has_approvals:
+            self._add_approvals(turn, "asks_approval")
         self._add_words(turn)
         self._stretch = ""
 

@@ -33,7 +33,7 @@ def trace_from_messages(messages: Iterable[object], *, case_id: str = "") -> Tra
     """
     if isinstance(messages, Mapping | str):
         raise ValueError(f"messages are a list, not {with_article(type(messages).__name__)}")
-    return build_conversation(map(_read, messages), case_id)
+    return build_conversation([_read(message) for message in messages], case_id)
 
 
 def build_conversation(messages: Iterable[ChatMessage], case_id: str = "") -> Trace:
@@ -48,19 +48,20 @@ def split_turns(messages: Iterable[ChatMessage]) -> list[NumberedMessages]:
     """The messages of each turn, with their numbers; several prompts in a row begin one turn."""
     turns: list[list[tuple[int, ChatMessage]]] = []
     is_answered = True
-    for number, message in enumerate(messages):
+    for numbered in enumerate(messages):
+        message = numbered[1]
         is_prompt = message.is_prompt
         if not turns or (is_prompt and is_answered):
             turns.append([])
             is_answered = False
-        turns[-1].append((number, message))
+        turns[-1].append(numbered)
         is_answered = is_answered or not (is_prompt or message.role in SYSTEM)
     return [*turns]
 
 
 def _read(message: object) -> ChatMessage:
     """One message; of LangChain, an object or its dump."""
-    if message.__class__ is dict and _is_clean(message):
+    if message.__class__ is dict and (_is_ascii(message) or _is_clean(message)):
         return read_message(message)
     if not isinstance(message, Mapping) and callable(dump := getattr(message, "model_dump", None)):
         message = dump()
@@ -70,6 +71,14 @@ def _read(message: object) -> ChatMessage:
     if isinstance(value.get("parts"), list) and text_of(value.get("role")) in GEMINI_ROLES:
         return read_content(value)
     return read_message(value)
+
+
+def _is_ascii(message: Any) -> bool:
+    """Whether a message is nothing but texts of ASCII, by a look at all of them at once."""
+    try:
+        return "tool_calls" not in message and "".join(message.values()).isascii()
+    except TypeError:
+        return False
 
 
 def _is_clean(value: Any, depth: int = NESTED) -> bool:
@@ -95,14 +104,15 @@ def build_turn(turn: NumberedMessages, case_id: str = "") -> Trace:
     words: list[Message] = []
     answer = ""
     for number, message in turn:
-        requests += [(f"message-{number}", call) for call in message.calls if not is_helper(call.name)]
+        if message.calls:
+            requests += [(f"message-{number}", call) for call in message.calls if not is_helper(call.name)]
         results += message.results
-        if message.text:
-            words.append(Message(message.role, message.text))
+        if said := message.text:
+            words.append(Message(message.role, said))
             if message.is_prompt:
-                prompts.append(message.text)
+                prompts.append(said)
             elif message.role in ANSWERING:
-                answer = message.text
+                answer = said
     calls = [read_call(request, message, _take(request, results)) for message, request in requests]
     return Trace(
         case_id=case_id,
@@ -117,9 +127,11 @@ def build_turn(turn: NumberedMessages, case_id: str = "") -> Trace:
 
 def _take(request: CallRequest, results: list[ReturnedResult]) -> ReturnedResult | None:
     """Take the result of a call: by its id, else the next one of its name, or without one."""
-    matches = [result for result in results if request.id and result.id == request.id]
-    matches += [result for result in results if not (request.id and result.id) and result.name in ("", request.name)]
-    if not matches:
-        return None
-    results.remove(matches[0])
-    return matches[0]
+    if request.id:
+        for place, result in enumerate(results):
+            if result.id == request.id:
+                return results.pop(place)
+    for place, result in enumerate(results):
+        if not (request.id and result.id) and result.name in ("", request.name):
+            return results.pop(place)
+    return None

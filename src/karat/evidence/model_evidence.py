@@ -129,7 +129,7 @@ def read_call(request: CallRequest, message: str, returned: ReturnedResult | Non
 
 def read_result_content(content: object) -> object:
     """What the tool gave. Gemini takes objects alone, so its clients put any other value into one."""
-    if isinstance(content, Mapping) and len(content) == 1:
+    if content.__class__ is not str and isinstance(content, Mapping) and len(content) == 1:
         content = next((content[key] for key in ("result", "output", "content") if key in content), content)
     return parse_result(result_within(content))
 

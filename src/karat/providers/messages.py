@@ -107,11 +107,13 @@ def read_message(message: Mapping[str, object]) -> ChatMessage:
 def _read_plain(message: Mapping[str, object], words: str) -> ChatMessage:
     """A message whose content is a text, as most are."""
     role = str(message.get("role") or message.get("type") or "").lower()
+    results = (_read_result(message),) if role == "tool" or role == "function" else ()
+    if "tool_calls" not in message:
+        return ChatMessage(role, words, (), results)
     listed = message.get("tool_calls")
     calls = [call for entry in listed if (call := _read_call(entry))] if isinstance(listed, list) else []
     if calls and words.strip():
         calls = [structs.replace(call, with_words=True) for call in calls]
-    results = (_read_result(message),) if role in ("tool", "function") else ()
     return ChatMessage(role, words, tuple(calls), results)
 
 
@@ -161,7 +163,7 @@ def _call_in_part(part: Mapping[str, object]) -> CallRequest | None:
 
 
 def _read_call(entry: object) -> CallRequest | None:
-    if not isinstance(entry, Mapping):
+    if not (entry.__class__ is dict or isinstance(entry, Mapping)):
         return None
     entry = _unwrap(entry, "tool_call")
     function = _unwrap(entry, "function")
@@ -207,4 +209,7 @@ def _first_text(table: Mapping[str, object], keys: tuple[str, ...]) -> str:
 
 
 def _unwrap(table: Mapping[str, object], key: str) -> Mapping[str, object]:
-    return inner if key in table and isinstance(inner := table[key], Mapping) else table
+    if key not in table:
+        return table
+    inner = table[key]
+    return inner if inner.__class__ is dict or isinstance(inner, Mapping) else table

@@ -602,7 +602,8 @@ class AtMost(Clause):
 
 
 def _binding(trigger: Trigger) -> Hashable:
-    return tuple([(name, trigger.scope[name].key) for name in sorted(trigger.scope)])
+    scope = trigger.scope
+    return tuple([(name, scope[name].key) for name in sorted(scope)]) if scope else ()
 
 
 class Same(Clause):

@@ -120,13 +120,15 @@ class Monitor:
             self._talk.is_open = False
             self._feed_call(event)
             return
-        if kind == "user" or kind == "gap":
+        if kind == "gap":
+            self._talk.hear(event)
+            self._note_gap(event)
+            return
+        if kind == "user":
             self._talk.hear(event)
         else:
             self._talk.is_open = False
-        if kind == "gap":
-            self._note_gap(event)
-        elif kind not in self._contract.ignored and (slots := self._contract.slots(kind, event.tool)) is not NO_SLOTS:
+        if kind not in self._contract.ignored and (slots := self._contract.slots(kind, event.tool)) is not NO_SLOTS:
             occurrence = Occurrence(event, self._horizon(event))
             self._trigger(slots.requested, occurrence)
             self._forbid(slots.forbidden, occurrence)

@@ -179,7 +179,7 @@ def _fails(result: object, depth: int) -> bool:
         return False
     if isinstance(result, str):
         return _text_fails(result, depth)
-    if isinstance(result, Mapping):
+    if result.__class__ is dict or isinstance(result, Mapping):
         signs = _read_keys(result)
         return (
             _has_sign(result, signs.plain)

@@ -25,6 +25,7 @@ STEP: Final = 16
 """So many are read, then put in order, then judged: each step is faster while its code is in the processor's cache."""
 AHEAD: Final = 3
 """So many chunks wait for each process."""
+_NOT_TRIGGERED: Final = RuleOutcome.NOT_TRIGGERED
 _in_process: list[ConversationJudge] = []
 """The judge of a process that shares the work."""
 
@@ -44,7 +45,7 @@ def judge_in_steps(
 
 
 def _list_triggered(verdicts: list[RuleVerdict]) -> Outcomes:
-    return [pair for pair in enumerate(verdicts) if pair[1].outcome is not RuleOutcome.NOT_TRIGGERED]
+    return [pair for pair in enumerate(verdicts) if pair[1].outcome is not _NOT_TRIGGERED]
 
 
 def judge_in_order(

@@ -36,6 +36,8 @@ LATEST: Final = 253_402_300_800.0
 OTHERS: Final = "(others)"
 _PLACE: Final = re.compile(r"^event \d+: (?:\w+ )?[^\s(]+(?:\(.*?\))?(?:: |(?= has ))", re.DOTALL)
 _VALUE: Final = re.compile(r"""'[^']*'|"[^"]*"|\b\d[\w.,:-]*""")
+_BROKEN: Final = RuleOutcome.BROKEN
+_UNKNOWN: Final = RuleOutcome.UNKNOWN
 _BROKE: Final[Runs] = (1, 1)
 _HELD: Final[Runs] = (0, 1)
 
@@ -51,10 +53,10 @@ class RuleCounts:
         """Held and broken for each bin of users, one after the other; None where no conversation names its user."""
 
     def add(self, outcome: RuleOutcome, user_bin: int) -> None:
-        if outcome is RuleOutcome.UNKNOWN:
+        if outcome is _UNKNOWN:
             self.unknown += 1
             return
-        is_broken = outcome is RuleOutcome.BROKEN
+        is_broken = outcome is _BROKEN
         if is_broken:
             self.broken += 1
         else:
@@ -215,10 +217,10 @@ class ConversationTally:
                 if cell is None:
                     cell = rule.groups[group] = RuleCounts()
                 cell.add(outcome, -1 if self._by == "user" else user_bin)
-            if outcome is RuleOutcome.BROKEN:
+            if outcome is _BROKEN:
                 worst = 2
                 self._note_example(rule, conversation, verdict)
-            elif outcome is RuleOutcome.UNKNOWN:
+            elif outcome is _UNKNOWN:
                 worst = worst or 1
                 rule.causes.add(verdict, conversation.id)
         self.broken += worst == 2

@@ -44,7 +44,7 @@ def _reader(name: str) -> Any:
         if not isinstance(messages, list):
             raise ValueError("`messages` is not a list")
         metadata = table(decode_value(value.get("metadata")))
-        about = {**metadata, **{key: item for key, item in value.items() if key != "messages"}}
+        about = {**metadata, **value}
         system = value.get("system")
         if isinstance(system, str | list) and system:
             messages = [{"role": "system", "content": system}, *messages]

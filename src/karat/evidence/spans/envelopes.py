@@ -88,7 +88,7 @@ def result_within(value: object) -> object:
 def _open(value: object) -> object:
     if isinstance(value, list):
         return _text_of(value, value)
-    if not isinstance(value, dict | Mapping) or _ENVELOPES.isdisjoint(value):
+    if not (value.__class__ is dict or isinstance(value, Mapping)) or _ENVELOPES.isdisjoint(value):
         return value
     for inner in ("data", "kwargs"):
         if isinstance(table := value.get(inner), Mapping) and "content" in table:
