@@ -209,7 +209,7 @@ class ResponseMatch(Check, Struct, frozen=True):
     channels: ClassVar = ALL_WORDS
     shows: ClassVar = frozenset({Status.UNKNOWN})  # without the library it cannot show more
     field: ClassVar = own_field(
-        MatchRule, "How many words the answer shares with a reference (ROUGE-1, `karat[rouge]`): {texts, threshold}."
+        MatchRule, "How many words the answer shares with a reference (ROUGE-1, the extra `rouge`): {texts, threshold}."
     )
     examples: ClassVar = (
         Example(
