@@ -66,6 +66,12 @@ def test_quick_commands_load_nothing_heavy(arguments: list[str]) -> None:
     assert {name.split(".")[1] for name in modules if name.startswith("karat.")} <= QUICK
 
 
+def test_checks_and_targets_load_what_few_of_them_need_when_they_need_it() -> None:
+    modules = python("import json, sys, karat.api, karat.targets.python; print(json.dumps(sorted(sys.modules)))")
+    assert "karat.checks.catalog" in modules
+    assert not {"importlib.metadata", "http.client", "email"} & {*modules}
+
+
 @pytest.mark.parametrize("name", [*HEAVY, *(f"karat.{room}" for room in sorted(QUICK))])
 def test_what_is_guarded_exists(name: str) -> None:
     assert find_spec(name)

@@ -10,7 +10,6 @@ finds it by the processes above it: by what the nearest was given, or has announ
 
 from __future__ import annotations
 
-import http.client
 import os
 import subprocess
 import sys
@@ -185,7 +184,9 @@ class TapeClient:
         return self._request("PUT", msgspec.json.encode(exchange))[1]
 
     def _request(self, method: str, body: bytes) -> tuple[int, bytes]:
-        connection = http.client.HTTPConnection(self._host, timeout=300)
+        from http.client import HTTPConnection  # late: targets need the name of the address alone
+
+        connection = HTTPConnection(self._host, timeout=300)
         try:
             connection.request(method, self._path, body, {"content-type": "application/json"})
             reply = connection.getresponse()
