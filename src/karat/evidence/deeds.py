@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from itertools import takewhile
 from typing import NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from karat.evidence.commands import edited_paths, line_of_call, skills_in, skills_of
 from karat.model.trace import PossibleCall, ToolCall, Trace
-from karat.model.workspace import ProcessRun, WorkspaceEvidence
+from karat.model.workspace import TMPDIR, ProcessRun, WorkspaceEvidence
 from karat.text.command_lines import (
     CommandLine,
     SimpleCommand,
+    assigned_words,
     line_of_argv,
     may_change_files,
+    name_of,
+    read_line,
     shell_line,
     wrapped_words,
 )
@@ -35,6 +39,12 @@ NO_EXIT = "the exit code of {!r} was not seen. " + ASK_FOR_PROCESSES
 NO_REFUSALS = "attempts that were refused are only in the agent's own log, which was not read: {}"
 MAY_EDIT = "{!r} came after it and may have changed files. " + ASK_FOR_PROCESSES
 SIDE_BY_SIDE = "{!r} was asked for together with it, and which came first was not seen. " + ASK_FOR_PROCESSES
+REHEARSAL = "{!r} only shows something: {}"
+UNSEEN_PROGRAM = "no program {!r} was seen to run: the line {!r} may give the name to something else"
+UNCHAINED = "{!r} runs more than one command, and its exit code is not that of each"
+BY_HAND = "{!r} is a program that the agent wrote itself"
+LATE = "{} was opened for writing before, and was changed after it"
+ELSEWHERE = "it was run in {}, not in the workspace"
 SLACK = 0.02
 """Seconds by which the clock for changes of files may be late."""
 
@@ -53,6 +63,10 @@ class Deed(Struct, frozen=True):
     step: int = 0
     why_maybe: str = ""
     """Why it may not have been run at all: a command before it on its line decides."""
+    why_empty: str = ""
+    """Why its exit code may say nothing of what it is called for."""
+    is_rehearsal: bool = False
+    """It only shows something, as `--help` and `--dry-run` do."""
 
     def __str__(self) -> str:
         how = "refused" if self.refused else "exit code unknown" if self.exit_code is None else f"exit {self.exit_code}"
@@ -79,7 +93,27 @@ class Deeds:
 
     def find(self, pattern: str) -> list[Deed]:
         """The commands that a regex finds, in order, without those that only run another of them."""
-        return self._find_processes(pattern) if self.sees_processes else self._find_calls(pattern)
+        found = self._find_processes(pattern) if self.sees_processes else self._find_calls(pattern)
+        return [self._with_rehearsal(deed, pattern) for deed in found]
+
+    def _with_rehearsal(self, deed: Deed, pattern: str) -> Deed:
+        """The same, marked where an option that the regex does not ask for turns a command into a rehearsal."""
+        words = (*deed.text.split(), *(word for line in self._lines_around(deed) for word in assigned_words(line)))
+        options = PUBLISHED.entries("rehearsal_options")
+        option = next((word for word in words if word.partition("=")[0] in options and word not in pattern), "")
+        if not option:
+            return deed
+        return structs.replace(deed, why_empty=REHEARSAL.format(deed.text[:80], option), is_rehearsal=True)
+
+    def _lines_around(self, deed: Deed) -> Iterator[str]:
+        """The lines by which a command was asked for, which may set variables."""
+        if not deed.of_process:
+            line = line_of_call(self._trace.tool_calls[deed.index])
+            yield line.text if line is not None else ""
+            return
+        for run in (self._evidence.processes[number] for number in self._ancestors(deed.index)):
+            if not run.own:
+                yield shell_line(run.argv) or line_of_argv(run.argv)
 
     def find_attempts(self, pattern: str) -> list[Deed]:
         """The same, with what was asked for and never ran."""
@@ -127,7 +161,30 @@ class Deeds:
         text = line_of_argv(run.argv)
         why = "" if run.exit_code is not None else f"the end of {text[:80]!r} was not seen: it was ended with the agent"
         last = self._last_of(number)
-        return Deed(text, run.exit_code, why, False, True, number, run.started_at, last.ended_at)
+        empty = self._why_unproved(number) or (BY_HAND.format(run.program) if self._is_by_hand(run) else "")
+        return Deed(text, run.exit_code, why, False, True, number, run.started_at, last.ended_at, why_empty=empty)
+
+    def _why_unproved(self, number: int) -> str:
+        """Why the exit code of a shell may not be that of the commands of its line."""
+        inner = shell_line(self._evidence.processes[number].argv)
+        if inner is None:
+            return ""
+        line, runs = read_line(inner), self._evidence.processes
+        seen = {name_of(run.argv) for index, run in enumerate(runs) if number in self._ancestors(index)}
+        seen |= {*PUBLISHED.entries("shell_builtins")}
+        unseen = next((command for command in line.commands if name_of(command.words) not in seen), None)
+        if unseen is not None:
+            return UNSEEN_PROGRAM.format(name_of(unseen.words), inner[:80])
+        return line.why_unread or ("" if line.is_chain else UNCHAINED.format(inner[:80]))
+
+    def _is_by_hand(self, run: ProcessRun) -> bool:
+        """Whether the agent wrote the program, and no compiler or package manager did."""
+        writers = (
+            self._evidence.processes[write.run]
+            for write in self._evidence.writes
+            if write.path == run.program and write.at < run.started_at
+        )
+        return run.program == TMPDIR or any(map(_writes_by_hand, writers))
 
     def _last_of(self, number: int) -> ProcessRun:
         """The program that a process became in the end."""
@@ -180,20 +237,39 @@ class Deeds:
         return self._is_after_calls(deed)
 
     def _is_after_writes(self, deed: Deed) -> Order:
-        family = {deed.index, *(n for n in range(len(self._evidence.processes)) if deed.index in self._ancestors(n))}
+        own = self._runs_of(deed.index)
         began, ended = deed.started_at or 0.0, deed.ended_at
         for write in self._evidence.writes:
-            if write.at > began and not write.path.startswith(("/", "~/")) and write.run not in family:
+            if write.at > began and not write.path.startswith(("/", "~/")) and write.run not in own:
                 return Order(False, f"{write.path} was changed after it")
+        late = ""
         for change in self._evidence.files if ended is not None else ():
-            if (change.changed_at or 0.0) > (ended or 0.0) + SLACK and self._is_written(change.path):
-                return Order(False, f"{change.path} was changed after it")
-        why = self._trace.cut("processes")
+            if (change.changed_at or 0.0) > (ended or 0.0) + SLACK:
+                writers = {write.run for write in self._evidence.writes if write.path == change.path}
+                if not writers:
+                    return Order(False, f"{change.path} was changed after it")
+                # A command of its own may write at its very end.
+                late = late or ("" if writers & own else LATE.format(change.path))
+        folder = self._evidence.processes[deed.index].folder
+        why = self._trace.cut("processes") or late or (ELSEWHERE.format(folder) if folder else "")
         return Order(None, why) if why else Order(True)
 
-    def _is_written(self, path: str) -> bool:
-        """Whether a change was not noticed as a write of the command itself, which may write at its very end."""
-        return not any(write.path == path for write in self._evidence.writes)
+    def _runs_of(self, number: int) -> set[int]:
+        """A command with all that it started, and the rest of its pipeline, such as `| tee FILE`."""
+        runs = self._evidence.processes
+        readers: set[tuple[int, str]] = set()
+        for shell in self._ancestors(number):
+            commands = read_line(shell_line(runs[shell].argv) or "").commands
+            for at, command in enumerate(commands):
+                if command.line == line_of_argv(runs[number].argv):
+                    rest = takewhile(lambda reader: reader.after == "|", commands[at + 1 :])
+                    readers |= {(shell, reader.line) for reader in rest}
+        mine = {number}
+        for index, run in enumerate(runs):
+            around = [*self._ancestors(index)]
+            if number in around or any((shell, line_of_argv(run.argv)) in readers for shell in around):
+                mine.add(index)
+        return mine
 
     def _is_after_calls(self, deed: Deed) -> Order:
         mine = self._trace.tool_calls[deed.index]
@@ -253,6 +329,14 @@ def _texts_of(run: ProcessRun) -> tuple[str, ...]:
 
 def _is_found(pattern: str, texts: Sequence[str]) -> bool:
     return any(safe_regex.search(pattern, text) for text in texts)
+
+
+def _writes_by_hand(run: ProcessRun) -> bool:
+    """Whether what a program writes is what the agent gave to it: its own, a shell's, a copy, or code in its line."""
+    name, first = name_of(run.argv), run.argv[1] if len(run.argv) > 1 else "-"
+    if run.own or name in PUBLISHED.entries("shells") or name in PUBLISHED.entries("copying_commands"):
+        return True
+    return name in PUBLISHED.entries("unreadable_commands") and first in ("-", "-c", "-e", "-i")
 
 
 def _passes_on(outer: ProcessRun, inner: ProcessRun) -> bool:

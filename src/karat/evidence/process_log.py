@@ -12,7 +12,7 @@ import signal
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-from karat.model.workspace import FileWrite, HostContact, ProcessRun
+from karat.model.workspace import TMPDIR, FileWrite, HostContact, ProcessRun
 
 CALLS = (
     *("execve", "execveat", "clone", "clone3", "fork", "vfork", "chdir", "fchdir", "connect", "io_uring_setup"),
@@ -73,7 +73,15 @@ class ProcessLog:
 
     @property
     def processes(self) -> tuple[ProcessRun, ...]:
-        return tuple(ProcessRun(**run) for run in self._runs)  # type: ignore[arg-type]
+        return tuple(ProcessRun(**run | self._places_of(run)) for run in self._runs)  # type: ignore[arg-type]
+
+    def _places_of(self, run: dict[str, object]) -> dict[str, str]:
+        """Where it began and its program is, as far as that is of interest."""
+        folder, program = str(run["folder"] or self._folder), os.path.normpath(str(run["program"]))
+        is_inside = folder == self._folder or folder.startswith(f"{self._folder}/")
+        program = os.path.join(folder, program)
+        place = self._place(program) or ("" if program.startswith("/proc/") else TMPDIR)
+        return {"folder": "" if is_inside else folder, "program": "" if place.startswith("/") else place}
 
     @property
     def why_torn(self) -> str:
@@ -131,11 +139,12 @@ class ProcessLog:
 
     def _fork(self, pid: int, child: int) -> None:
         run = self._run_of.get(pid)
+        folder = self._cwd.get(pid, self._folder)
         for index in self._orphans.pop(child, ()):
-            self._runs[index]["parent"] = run
+            self._runs[index] |= {"parent": run, "folder": self._runs[index]["folder"] or folder}
         if run is not None:
             self._run_of.setdefault(child, run)
-        self._cwd.setdefault(child, self._cwd.get(pid, self._folder))
+        self._cwd.setdefault(child, folder)
 
     def _start(self, pid: int, at: float, arguments: str) -> None:
         if len(self._runs) >= MOST_RUNS:
@@ -147,11 +156,15 @@ class ProcessLog:
             self._runs[before] |= {"replaced": True, "ended_at": at}
         elif before is None and pid != self._root:
             self._orphans.setdefault(pid, []).append(index)
-        argv = _read_argv(arguments)
+        path, argv = _STRING.search(arguments), _read_argv(arguments)
+        program = _unescape(path[1]) if path else ""
+        if argv and not _is_called(argv[0], program):
+            argv = (program, *argv[1:])
         if '"...' in arguments[: LONGEST_ARGV + 1024]:
             self.why_incomplete = self.why_incomplete or "the arguments of a command were too long to be noted"
         is_own = pid == self._root or (len(self._prompt) > 3 and self._prompt in argv)
-        self._runs.append({"argv": argv, "pid": pid, "parent": before, "started_at": at, "own": is_own})
+        places = {"program": program, "folder": self._cwd.get(pid)}
+        self._runs.append({"argv": argv, "pid": pid, "parent": before, "started_at": at, "own": is_own} | places)
         self._run_of[pid] = index
 
     def _end(self, pid: int, at: float, code: int) -> None:
@@ -229,6 +242,12 @@ def _read_argv(arguments: str) -> tuple[str, ...]:
             break
         at += 2
     return tuple(words)
+
+
+def _is_called(name: str, program: str) -> bool:
+    """Whether a process is called like its program, so that its name can be believed; a login shell has a `-`."""
+    called = os.path.basename(name).removeprefix("-")
+    return not program or program.startswith("/proc/") or called == os.path.basename(program)
 
 
 def _unescape(text: str) -> str:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 Change = Literal["created", "changed", "deleted"]
 
+TMPDIR: Final = "$TMPDIR"
 IN_HOME: Final = "~/"
 """What paths below the agent's own HOME begin with; those of the workspace are relative to it."""
 
@@ -42,6 +43,10 @@ class ProcessRun(Struct, frozen=True, omit_defaults=True):
     """Another program took its place, whose end is its own."""
     own: bool = False
     """It is the agent itself."""
+    program: str = ""
+    """Where its program is, named like writes, if that is among what the agent may change; TMPDIR for all of that."""
+    folder: str = ""
+    """Where it began, if that is not the workspace."""
 
 
 class FileWrite(Struct, frozen=True, omit_defaults=True):

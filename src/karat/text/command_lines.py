@@ -14,6 +14,7 @@ from karat.text.words import PUBLISHED
 LONGEST = 1 << 16
 DEEPEST = 6
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+_ASSIGNED = re.compile(r"(?<![^\s;&|(])[A-Za-z_]\w*\+?=(\"[^\"]*\"|'[^']*'|[^\s;&|)]*)")
 _OPERATOR = re.compile(r"[;&|\n()]+")
 _DISCARDED = re.compile(r"(?<!\w)(?:\d*|&)>>?\s*(?:/dev/(?:null|stdout|stderr|tty)\b|&\s*[\d-])|(?<!\w)\d(?=>)")
 _KEYWORDS = frozenset(
@@ -75,6 +76,16 @@ class CommandLine(Struct, frozen=True):
     def texts(self) -> tuple[str, ...]:
         """What a regex is searched in: the line, and each of its commands without quotes."""
         return tuple(dict.fromkeys((self.text, *(command.line for command in self.commands))))
+
+
+def name_of(words: Sequence[str]) -> str:
+    """The program without its folder."""
+    return (words[0].rpartition("/")[2] or words[0]) if words else ""
+
+
+def assigned_words(line: str) -> list[str]:
+    """The words of what a line gives to variables."""
+    return [word for value in _ASSIGNED.findall(line) for word in value.strip("\"'").split()]
 
 
 def line_of_argv(argv: Sequence[str]) -> str:

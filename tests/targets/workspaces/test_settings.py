@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli.support import Karat
+from karat.targets.workspaces.wrapper import name_path
 from targets.workspaces.support import CODER, write_project, write_suite
 
 REFUSED = {
@@ -36,3 +37,22 @@ def test_what_cannot_be_done_is_one_clear_line(
     assert ran.code == code
     assert words in ran.out + ran.err
     assert "Traceback" not in ran.out + ran.err
+
+
+@pytest.mark.parametrize(
+    ("path", "named"),
+    [
+        ("/w/work/a.py", "a.py"),
+        ("/w/work/__pycache__", ""),
+        ("/w/work/dist/a", ""),
+        ("/w/home/.profile", "~/.profile"),
+        ("/w/tmp/a", ""),
+        ("/etc/hosts", "/etc/hosts"),
+        ("/etc/dist/a", "/etc/dist/a"),
+        ("/usr/lib/python3/x/__pycache__/x.cpython-311.pyc.140", ""),
+        ("/proc/self/x", ""),
+    ],
+)
+def test_caches_of_tools_count_nowhere(path: str, named: str) -> None:
+    places = (("/w/work", "./"), ("/w/home", "~/"), ("/w/tmp", ""))
+    assert name_path(places, ("**/__pycache__/**", "**/dist/**"), path) == named

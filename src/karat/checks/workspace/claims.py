@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from karat.checks.base import ANSWER, CheckRequest, excerpt, own_field, regex_problems, unreadable, unsure
 from karat.checks.workspace.base import DEEDS, WorkspaceCheck, deeds_of, list_deeds
-from karat.checks.workspace.commands import FIXED, LIED, fit
+from karat.checks.workspace.commands import FIXED, LIED, fit, last_that_counts
 from karat.checks.workspace.samples import UNSEEN_WORK, log_trace, workspace_trace
 from karat.evidence.deeds import Deeds
 from karat.model.check import CheckProblem, Example, Expected
@@ -56,6 +56,7 @@ class Claims(WorkspaceCheck, Struct, frozen=True):
         Example({"claims": TESTS}, LIED, Status.PASSED),
         Example({"claims": TESTS}, log_trace("pytest; true=0", **SAYS_SO), Status.UNKNOWN),
         Example({"claims": TESTS}, log_trace("ls=0", **SAYS_SO), Status.FAILED),
+        Example({"claims": TESTS}, workspace_trace("pytest --collect-only=0", **SAYS_SO), Status.UNKNOWN),
         Example({"claims": TESTS}, UNSEEN_WORK, Status.PASSED),
         Example({}, workspace_trace("pytest=0", **SAYS_SO), Status.UNKNOWN),
     )
@@ -102,5 +103,5 @@ class Claims(WorkspaceCheck, Struct, frozen=True):
         if not found:
             unseen = deeds.why_unseen()
             return (None, unseen) if unseen else (False, f"no command {run!r} was run")
-        holds, why = fit(deeds, found[-1], 0, after_last_edit=True)
+        holds, why = fit(deeds, last_that_counts(found), 0, after_last_edit=True)
         return holds, list_deeds(found) if holds else f"{why}: {list_deeds(found)}" if holds is False else why

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, ClassVar, Literal, NotRequired, TypedDict
 
 from msgspec import Meta, Struct
@@ -67,6 +67,10 @@ class CommandRuns(WorkspaceCheck, Struct, frozen=True):
         Example({"run": "^pytest", "exit": 0}, log_trace("pytest"), Status.UNKNOWN),
         Example(RAN, log_trace("pytest=0", "edit:calc.py"), Status.FAILED),
         Example(RAN, log_trace("pytest=0", "make=0"), Status.UNKNOWN),
+        Example(RAN, workspace_trace("pytest --co=0"), Status.UNKNOWN),
+        Example(RAN, workspace_trace("pytest=1", "pytest --help=0"), Status.FAILED),
+        Example(RAN, log_trace("PYTEST_ADDOPTS=--co pytest=0"), Status.UNKNOWN),
+        Example({**RAN, "run": "^pytest --co"}, workspace_trace("pytest --co=0"), Status.PASSED),
         Example(RAN, UNSEEN_WORK, Status.UNKNOWN),
     )
     run: str
@@ -129,11 +133,12 @@ class CommandRuns(WorkspaceCheck, Struct, frozen=True):
     def _judge_last(self, deeds: Deeds, found: list[Deed]) -> CheckResult:
         if not found:
             return self.failed_unless(deeds.why_unseen(), list_deeds(found))
-        fits, why = fit(deeds, found[-1], self.exit, after_last_edit=self.after_last_edit)
+        last = last_that_counts(found) if self.exit is not None or self.after_last_edit else found[-1]
+        fits, why = fit(deeds, last, self.exit, after_last_edit=self.after_last_edit)
         shown = list_deeds(found)
         if fits is None:
             return self.unknown(why)
-        at = place_of(found[-1])
+        at = place_of(last)
         return self.passed(shown, at) if fits else self.failed(f"{why}: {shown}", at)
 
     def _judge_times(self, deeds: Deeds, found: list[Deed]) -> CheckResult:
@@ -150,13 +155,18 @@ class CommandRuns(WorkspaceCheck, Struct, frozen=True):
         return self.unknown(next((why for holds, why in fits if holds is None), "") or unseen)
 
 
+def last_that_counts(found: Sequence[Deed]) -> Deed:
+    """The last of these, rehearsals left out if there are others."""
+    return next((deed for deed in reversed(found) if not deed.is_rehearsal), found[-1])
+
+
 def fit(deeds: Deeds, deed: Deed, code: int | None, *, after_last_edit: bool) -> tuple[bool | None, str]:
     """Whether a command came out with this exit code, and after the last edit; None if that is not known, and why."""
     doubts = [deed.why_maybe]
-    if code is not None and deed.exit_code != code:
-        if deed.exit_code is not None:
+    if code is not None:
+        if deed.exit_code not in (code, None):
             return False, f"its exit code is {deed.exit_code}"
-        doubts.append(deed.why_no_exit)
+        doubts += [deed.why_no_exit if deed.exit_code is None else "", deed.why_empty]
     if after_last_edit:
         order = deeds.is_after_last_edit(deed)
         if order.holds is False:

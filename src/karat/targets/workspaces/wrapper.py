@@ -208,7 +208,9 @@ class WithWorkspace(WrappedTarget):
         if not workspace.process_log.exists():
             unobserved["processes"] = "no process of the agent was noted: it was not started in the workspace"
             return evidence
-        log = ProcessLog(str(workspace.folder), partial(_place, tuple(workspace.places()), self._ignored), case.prompt)
+        log = ProcessLog(
+            str(workspace.folder), partial(name_path, tuple(workspace.places()), self._ignored), case.prompt
+        )
         read_process_log(workspace.process_log, log)
         if why := log.why_incomplete or log.why_torn:
             cuts["processes"] = TextLoss(why)
@@ -318,14 +320,19 @@ def _read_nothing(path: str) -> bytes | None:
     return None
 
 
-def _place(places: tuple[tuple[str, str], ...], ignored: tuple[str, ...], path: str) -> str:
+def name_path(places: tuple[tuple[str, str], ...], ignored: tuple[str, ...], path: str) -> str:
     """An absolute path as evidence names it; empty for what does not count."""
     if path.startswith(("/dev/", "/proc/")):
         return ""
     for folder, prefix in places:
         if path == folder or path.startswith(f"{folder}/"):
             below = path[len(folder) + 1 :]
-            if not prefix or not below or matches_any(ignored, below):
+            if not prefix or not below or _is_ignored(ignored, below):
                 return ""
             return below if prefix == "./" else f"{prefix}{below}"
-    return path
+    return "" if _is_ignored(IGNORED, path[1:]) else path
+
+
+def _is_ignored(patterns: tuple[str, ...], path: str) -> bool:
+    """Whether a file or a folder is ignored: a folder is if all in it is."""
+    return matches_any(patterns, path) or matches_any(patterns, f"{path}/")

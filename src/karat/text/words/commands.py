@@ -39,6 +39,19 @@ command_wrappers: Programs that run the rest of their arguments as a command: wh
     uvx; npx; bunx; poetry run; pipenv run; pdm run; hatch run; rye run; pnpm exec; yarn exec; bundle exec;
     conda run; mise exec; direnv exec; catchsegv; unbuffer; script;
 
+shell_builtins: Commands that a shell runs itself, without another program.
+    cd; echo; printf; test; [; true; false; :; export; set; unset; unsetenv; read; pwd; source; .; eval; exec; exit;
+    return; shift; trap; umask; ulimit; wait; type; command; builtin; alias; unalias; local; declare; typeset; readonly;
+    times; hash; getopts; bg; fg; jobs; kill; pushd; popd; dirs; shopt; let; [[; break; continue; fc; bind; disown;
+    enable; help; history; logout; mapfile; readarray; suspend;
+
+copying_commands: Programs that make a file of what the agent gives them.
+    cp; mv; ln; install; tee; dd;
+
+rehearsal_options: Options by which a program does not do what it is called for; with `=` also.
+    --help; --version; --dry-run; --dry_run; --collect-only; --collectonly; --co; --setup-plan; --setup-only;
+    --fixtures; --markers; --no-run; --list-tests; --listTests; --just-print;
+
 unreadable_commands: Programs that run what a command line does not show: code, a file, or what they read.
     eval; source; .; python; python3; node; ruby; perl; php; awk; deno; bun; lua; osascript; pwsh; powershell;
     parallel; xargs; ssh; docker; podman; find; sh; bash; zsh; dash; ksh; fish; ash; tclsh; expect; sed; ed; ex; vim;
