@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from karat.matchers.matcher import (
     ABSOLUTE,
@@ -85,7 +85,7 @@ MATCHED = frozenset({"arguments", "result", "state", "contents", "output"})
 """The keys of `expected` below which a value may be a matcher."""
 
 
-def find_near_misses(expected: object, path: Path = ()) -> Iterator[CheckProblem]:
+def find_near_misses(expected: Mapping[str, Any] | Sequence[Any], path: Path = ()) -> Iterator[CheckProblem]:
     """Where plain keys are most likely meant as matchers: `{lte: 5}`. One written under `$eq` is meant as it is."""
     if isinstance(expected, dict):
         is_value = not MATCHED.isdisjoint(path)
@@ -93,12 +93,10 @@ def find_near_misses(expected: object, path: Path = ()) -> Iterator[CheckProblem
             key = next(iter(expected))
             message = f"a plain key, so the value must be an object with {quoted(key)}. Did you mean '{SIGN}{key}'?"
             yield CheckProblem("near-matcher", f"{message} If not, write it under '$eq'.", (*path, key), key=True)
-        for key, below in expected.items():
-            if key != "$eq":
-                yield from find_near_misses(below, (*path, key))
-    elif isinstance(expected, list):
-        for index, entry in enumerate(expected):
-            yield from find_near_misses(entry, (*path, index))
+    members = expected.items() if isinstance(expected, dict) else enumerate(expected)
+    for key, below in members:
+        if key != "$eq" and isinstance(below, dict | list):
+            yield from find_near_misses(below, (*path, key))
 
 
 def _is_operator(key: str) -> bool:

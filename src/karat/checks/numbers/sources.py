@@ -105,7 +105,8 @@ def _collect(value: object, name: str, sources: list[NumberSource]) -> None:
         sources += [NumberSource(number, name) for number in _numbers_of(value)]
     elif isinstance(value, dict):
         for key, below in value.items():
-            sources += [NumberSource(number, name) for number in _numbers_of(str(key))]
+            if numbers := _numbers_of(str(key)):
+                sources += [NumberSource(number, name) for number in numbers]
             _collect(below, f"{name}.{key}", sources)
     elif isinstance(value, list | tuple):
         for index, below in enumerate(value):
