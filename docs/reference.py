@@ -88,17 +88,37 @@ OPERATORS_HEAD = """\
 What [`karat audit`](audit.md) makes wrong, and the keys of `expected` that can catch it. Operators that are not in the
 kill rate are reported *apart*, with what would help. This page is written by `python docs/reference.py` from the code.
 
+"""
+OPERATORS_TABLE = """\
+
 | operator | what is wrong | keys that can catch it |
 |---|---|---|
 """
+OPERATOR_KEYS = {
+    "words": ("must_say_any", "expected_contains", "reason_contains", "must_match_regex"),
+    "content": (
+        *("required_sources", "must_ground_numbers", "must_label_assumptions", "required_levers"),
+        *("claim_evidence_alignment", "must_allow_override_actions"),
+    ),
+}
+"""Keys that many operators have in common, by the name that the page gives them."""
 
 
 def operators_page() -> str:
     """The page of operators."""
-    return OPERATORS_HEAD + "".join(
-        f"| `{one.name}` | {_cell(one.about)}{' (apart)' if one.helps else ''} | {_names(one.fields) or '`rules`'} |\n"
+    groups = [f"- *{group}*: {_names(keys)}\n" for group, keys in OPERATOR_KEYS.items()]
+    rows = [
+        f"| `{one.name}` | {_cell(one.about)}{' (apart)' if one.helps else ''} | {_operator_keys(one.fields)} |\n"
         for one in EVERY_OPERATOR
-    )
+    ]
+    return "".join([OPERATORS_HEAD, *groups, OPERATORS_TABLE, *rows])
+
+
+def _operator_keys(fields: Sequence[str]) -> str:
+    """The keys of a row, with those of a group under its name where all of them are there."""
+    groups = {group: keys for group, keys in OPERATOR_KEYS.items() if set(keys) <= set(fields)}
+    single = [field for field in fields if not any(field in keys for keys in groups.values())]
+    return ", ".join([*(f"*{group}*" for group in groups), *(f"`{name}`" for name in single)]) or "`rules`"
 
 
 def _names(names: Sequence[str]) -> str:
