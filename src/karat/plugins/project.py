@@ -30,6 +30,8 @@ SETTLED_NS = 2_000_000_000
 FILES: Mapping[str, tuple[str, ...]] = {"karat.toml": (), "pyproject.toml": ("tool", "karat")}
 """Each file that may hold a configuration, and the section of it that does."""
 UNKNOWN = re.compile(r"unknown field `(.*?)`", re.DOTALL)
+FEW = 8
+"""As many keys of a table are named where none is like the unknown one."""
 _ENUM = re.compile(r"Invalid enum value '(.*)'", re.DOTALL)
 _PROBLEM = re.compile(r"^(?P<problem>.*?)(?: - at (?:`key` in )?`\$\.?(?P<path>.*)`)?$", re.DOTALL)
 
@@ -326,7 +328,9 @@ def _suggest_key(key: str, known: Collection[str]) -> str:
     from karat.options import HOW_TO_RUN
 
     near, option = did_you_mean(key, known), HOW_TO_RUN.get(key.replace("-", "_"))
-    return f"It is an option of the command: {option.spellings[0]}." if option and key not in near else near
+    if option and key not in near:
+        return f"It is an option of the command: {option.spellings[0]}."
+    return near or (f"Known: {join_words(known, 'and')}." if len(known) <= FEW else "")
 
 
 def join_dotted(*parts: str) -> str:

@@ -61,6 +61,7 @@ SYNONYMS = _groups(
     "max_seconds latency max_latency max_duration timeout duration",
     "max_cost_usd cost max_cost",
     "max_tokens tokens",
+    "tokens usage token_usage cost cost_usd",
     "max_tool_calls tool_budget max_calls_total",
     # What an agent gives back.
     "final_message answer response output text content reply completion message result final_answer final_response"

@@ -68,7 +68,7 @@ def test_the_flipped_expectation_and_both_answers_are_shown(tmp_path: Path) -> N
 
 
 NOT_SURE = "chance is excluded for none of them alone, which has too few runs"
-STEEP = r"37\.5 points \(true change: {0}[245]\d(\.\d)? to {0}[245]\d(\.\d)?\); significant at 95 %"
+STEEP = r"37\.5 points \(true change: {0}[245]\d(\.\d)? to {0}[245]\d(\.\d)?\), which is significant at 95 %"
 
 
 @pytest.mark.parametrize(
@@ -76,13 +76,13 @@ STEEP = r"37\.5 points \(true change: {0}[245]\d(\.\d)? to {0}[245]\d(\.\d)?\); 
     [
         pytest.param(many(111, 9), {**many(120), "case-0": "f", "case-1": "f", "case-2": "f"},
                      f"3 of 120 cases passed before and fail now: {NOT_SURE}; 9 were fixed",
-                     r"rose by 5 points \(.*\); not significant at 95 %", id="some"),
+                     r"rose by 5 points \(.*\), which is not significant at 95 %", id="some"),
         pytest.param(many(40, 40), many(70, 10), "none of 80 cases that passed before fails now; 30 were fixed",
                      "rose by " + STEEP.format("[+]"), id="up"),
         pytest.param(many(70, 10), many(40, 40), f"30 of 80 cases passed before and fail now: {NOT_SURE}; 0 were fixed",
                      "fell by " + STEEP.format("-"), id="down"),
         pytest.param(many(9, 1), many(9, 1), "none of 10 cases that passed before fails now; 0 were fixed",
-                     r"stayed the same \(.*\); not"),
+                     r"stayed the same \(.*\), which is not"),
     ],
 )  # fmt: skip
 def test_words_first(before: dict[str, str], after: dict[str, str], moved: str, risen: str, tmp_path: Path) -> None:
@@ -329,3 +329,15 @@ def test_evidence_that_is_cut_ends_with_an_ellipsis(tmp_path: Path) -> None:
     assert flip.found.startswith("expected: 'refund refund")
     assert flip.found.endswith("…")
     assert len(flip.found) == FOUND
+
+
+def test_a_rule_that_nothing_triggers_is_no_difference(tmp_path: Path) -> None:
+    suite = tmp_path / "suite.yaml"
+    suite.write_text(
+        "karat: 1\nrules: [{id: look-first, each: {call: pay}, at_most: 1}]\n"
+        "cases: [{id: a, prompt: Hello, expected: {must_say_any: [yes]}}]\n"
+    )
+    answers = [{"final_message": said, "tool_calls": []} for said in ("yes", "no")]
+    runs = [karat.run(suite, lambda _, answer=answer: answer, results_dir=tmp_path) for answer in answers]
+    (change,) = karat.compare_runs(*(run.journal for run in runs)).changes
+    assert [flip.check for flip in change.flips] == ["must_say_any"]

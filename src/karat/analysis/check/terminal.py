@@ -29,7 +29,7 @@ from karat.terminal.bar import span
 from karat.terminal.screen import BOLD, DIM, GREEN, RED, YELLOW, paint, show, wrap
 from karat.text.wording import join_words, pluralize
 
-NAME: Final = 28
+NAME: Final = 48
 LINE: Final = 300
 GROUPS: Final = 6
 CAUSES: Final = 3

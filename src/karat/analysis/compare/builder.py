@@ -37,7 +37,7 @@ from karat.analysis.compare.stats import (
 )
 from karat.errors import UsageError
 from karat.journal.views import RecordExcerpt
-from karat.model.verdict import Status
+from karat.model.verdict import ACCEPTED
 from karat.reports.case_details import short_call_line
 from karat.scoring.intervals import Cluster, group_clusters, pass_rate, t_quantile
 from karat.text.wording import pluralize, shorten
@@ -397,7 +397,7 @@ def _flips(base: ComparedCase, new: ComparedCase) -> tuple[Flip, ...]:
 def _with_found(flip: Flip, record: RecordExcerpt | None) -> Flip:
     if record is not None:
         for name, check in zip(check_names(record.case), record.verdict.checks, strict=False):
-            if name == flip.check and check.status is not Status.PASSED:
+            if name == flip.check and check.status not in ACCEPTED:
                 evidence = f"; found: {check.found}" if check.found else ""
                 return structs.replace(flip, found=shorten(f"expected: {check.expected}{evidence}", FOUND))
     return flip

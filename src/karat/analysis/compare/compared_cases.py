@@ -31,7 +31,7 @@ from karat.journal.views import (
 from karat.model.cost import TokenPrices
 from karat.model.run import Header, Summary, content
 from karat.model.suite import Case
-from karat.model.verdict import CaseStatus, Status, Verdict
+from karat.model.verdict import ACCEPTED, CaseStatus, Verdict
 from karat.plugins.project import Project, token_prices
 from karat.scoring.figures import run_words
 from karat.scoring.verdicts import all_passed
@@ -40,7 +40,6 @@ from karat.text.wording import pluralize
 REMEMBERED = 64
 """Cases that are remembered as they were read: both runs have most at one place, and repeats have one in a row."""
 _PASS: Final = CaseStatus.PASS  # looked up once: members of an enum are slow to reach
-_PASSED: Final = Status.PASSED
 _ERROR: Final = CaseStatus.ERROR
 _NOT_PASSED: Final = (CaseStatus.FAIL, CaseStatus.PARTIAL)
 _pack = msgspec.json.Encoder(order="deterministic").encode
@@ -334,7 +333,7 @@ def _lacks(case: Case, verdicts: Sequence[Verdict]) -> dict[str, int]:
         if verdict.status is _PASS:
             passes.update(names)
             continue
-        passes.update(name for name, check in zip(names, verdict.checks, strict=False) if check.status is _PASSED)
+        passes.update(name for name, check in zip(names, verdict.checks, strict=False) if check.status in ACCEPTED)
     return {name: passes[name] for name in names if passes[name] < len(verdicts)}
 
 

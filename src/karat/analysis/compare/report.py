@@ -112,9 +112,9 @@ def headline(comparison: Comparison) -> str:
     """`11 of 120 cases passed before and fail now: chance is excluded for 3, not for 8; 9 were fixed; ...`."""
     fixed = comparison.count(Change.FIXED)
     level = f"significant at {comparison.overall.confidence * 100:g} %"
-    certainty = level if comparison.overall.sure else f"not {level}, it may be chance"
+    certainty = f"which is {'' if comparison.overall.sure else 'not '}{level}"
     falls = describe_falls(comparison.count(Change.BROKE), comparison.count(Change.FELL), comparison.compared)
-    return f"{falls}; {fixed} {_were(fixed)} fixed; {_describe_change(comparison.overall)}; {certainty}"
+    return f"{falls}; {fixed} {_were(fixed)} fixed; {_describe_change(comparison.overall)}, {certainty}"
 
 
 def _were(number: int) -> str:
