@@ -29,7 +29,7 @@ from karat.targets.http.templates import Template
 from karat.text.tool_results import shows_failure
 from karat.text.wording import kind, shorten, visible
 
-NO_TOOLS = "`tool_calls` of the target is not mapped: `karat inspect` with a --prompt for which it calls a tool finds them"
+NO_TOOLS = "`tool_calls` of the target is not mapped: `karat inspect` finds them with a --prompt that needs a tool"
 NO_PLACE = (
     "the answer has nothing at {}, the place of `tool_calls`; if the service omits it when no tool is called, set "
     'tool_calls = {{ absent = "none" }}'
