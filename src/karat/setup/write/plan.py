@@ -102,7 +102,7 @@ async def _ask(
 
 
 def _why_not_asked(agent: FoundAgent, problem: str) -> str:
-    again = f" Start it first ({agent.start}): then `karat init` drafts a suite from what it does." if agent.start else ""
+    again = f" Start it first ({agent.start}), and `karat init` drafts a suite from it." if agent.start else ""
     return f"{agent.use}: {problem}{again}"
 
 
