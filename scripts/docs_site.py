@@ -11,6 +11,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 REPOSITORY = "https://karat.example/blob/main"
 LINK = re.compile(r"(\]\()(\.\./[^)\s#]+)(#[^)\s]*)?(\))")
+DIALOG = ' role="dialog">'
 SHIM = "https://unpkg.com/iframe-worker/shim"
 INTRODUCTION = """\
 # Karat
@@ -36,13 +37,17 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 
 def on_post_page(output: str, page: Any, config: Any) -> str:
-    """Let the search of a page that is opened from a folder ask no other machine."""
-    return output.replace(SHIM, os.path.relpath("assets/worker.js", Path(page.url).parent))
+    """Let the search of a page that is opened from a folder ask no other machine, and have a name."""
+    return _named(output).replace(SHIM, os.path.relpath("assets/worker.js", Path(page.url).parent))
 
 
 def on_post_template(output_content: str, template_name: str, config: Any) -> str:
     """The same for the page that is shown where there is none."""
-    return output_content.replace(SHIM, "assets/worker.js")
+    return _named(output_content).replace(SHIM, "assets/worker.js")
+
+
+def _named(page: str) -> str:
+    return page.replace(DIALOG, f' aria-label="Search"{DIALOG}')
 
 
 def on_post_build(config: Any) -> None:
