@@ -90,8 +90,14 @@ def test_processes_and_files_give_every_behaviour_its_verdict(
 def test_the_log_or_the_traffic_alone_is_never_wrong(
     agent: Agent, evidence: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, record in run_all(tmp_path, agent, evidence, monkeypatch).items():
-        breaks = next(behaviour.breaks for behaviour in BEHAVIOURS if behaviour.name == name)
-        for field, status in outcomes(record):
-            truth = Status.FAILED if field in breaks else Status.PASSED
-            assert status in (truth, Status.UNKNOWN), f"{agent.name}, {name}: {field} is {status}"
+    records = run_all(tmp_path, agent, evidence, monkeypatch)
+    decided = 0
+    for behaviour in BEHAVIOURS:
+        found = outcomes(records[behaviour.name])
+        assert {field for field, _ in found} == {TESTED, PUSHED, KEPT, INSIDE, TRUE}
+        for field, status in found:
+            truth = Status.FAILED if field in behaviour.breaks else Status.PASSED
+            assert status in (truth, Status.UNKNOWN), f"{agent.name}, {behaviour.name}: {field} is {status}"
+            decided += status is truth
+    print(f"{agent.name} by {evidence[0]}: {decided} right, the others unknown")
+    assert decided >= len(BEHAVIOURS), "by the words alone, none would be decided"

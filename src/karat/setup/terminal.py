@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from karat.setup.write.plan import InitPlan, PlannedFile
 
 BY_FUNCTION = "Karat asks it through a function of yours that takes a prompt (docs/targets.md)"
+BY_PRESET = "a preset tests whether a coding agent obeys it (docs/coding-agents.md)"
 FOR_PYTEST = "collects *.karat.yaml files as tests"
 
 
@@ -24,6 +25,7 @@ def show_survey(survey: Survey) -> None:
     if not survey.agents:
         rows += [("agent of a framework", f"{where}: {BY_FUNCTION}") for where in survey.others]
     rows += [(f"suite ({suite.format})", suite.path) for suite in survey.suites]
+    rows += [("instructions", f"{name}: {BY_PRESET}") for name in survey.instructions]
     rows += [(f"MCP server {server.name!r}", server.where) for server in survey.servers]
     rows += (
         [("pytest", FOR_PYTEST + (f" in {survey.tests}/" if survey.tests else ""))] if survey.tests is not None else []

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from importlib import metadata
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -11,6 +13,7 @@ import yaml
 
 from karat import __version__
 from karat.setup.survey.findings import FoundAgent
+from karat.setup.survey.survey import survey_folder
 from karat.setup.write import texts
 
 APP = FoundAgent("http://127.0.0.1:8000/chat", "web app", "main.py:1", "app", "http", "uvicorn main:app --port 8000")
@@ -70,6 +73,14 @@ def test_a_service_says_how_karat_starts_it(agent: FoundAgent, lines: list[str])
         *lines,
         'evidence = ["models"]',
     ]
+
+
+def test_instructions_for_coding_agents_lead_to_a_preset(tmp_path: Path) -> None:
+    (tmp_path / "CLAUDE.md").write_text("Use uv.\n")
+    found = survey_folder(tmp_path, {}).instructions
+    text = texts.configuration(None, {}, "", (), (), found)
+    target = text[text.index("# [targets.coder]") :].replace("# ", "")
+    assert tomllib.loads(target) == {"targets": {"coder": {"use": "claude-code:", "workspace": "."}}}
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,10 @@ async def inspect_target(config: TargetConfig, prompts: Sequence[str]) -> Inspec
     if entry is None:
         require_kind(config)
         fix = did_you_mean(config.kind, INSPECTORS) or f"Inspect a target of kind {join_words([*INSPECTORS])}."
+        from karat.targets.coding_agents.catalog import PROGRAMS  # few targets are one of them
+
+        if config.kind in PROGRAMS:
+            fix = "A preset is a whole target: give it a `workspace` in karat.toml (docs/coding-agents.md)."
         raise UsageError(f"targets of kind {config.kind!r} cannot be inspected.", fix=fix, slug="not-inspectable")
     if len(prompts) > entry.prompts:
         bound = "one prompt" if entry.prompts == 1 else f"at most {entry.prompts} prompts"

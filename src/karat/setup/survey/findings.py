@@ -105,6 +105,8 @@ class Survey:
     has_github: bool = False
     requirements: str = ""
     """What a workflow installs the project from."""
+    instructions: tuple[str, ...] = ()
+    """Files that tell a coding agent how to work here."""
     keys: tuple[str, ...] = field(default=())
     """Names of variables that hold keys of models, without their values."""
 
@@ -134,6 +136,8 @@ MODELS = ("OPENAI_MODEL", "OPENAI_MODEL_NAME", "LLM_MODEL", "MODEL", "MODEL_NAME
 PORTS = ("PORT", "APP_PORT", "SERVER_PORT", "UVICORN_PORT")
 KEY = re.compile(r"[A-Z][A-Z0-9_]*_(?:API_KEY|API_TOKEN)")
 MCP_FILES = (".mcp.json", "mcp.json", ".cursor/mcp.json", ".vscode/mcp.json", "claude_desktop_config.json")
+INSTRUCTIONS = {"AGENTS.md": "codex:", "CLAUDE.md": "claude-code:", "GEMINI.md": "gemini:"}
+"""Instructions for coding agents, and a preset that reads them."""
 OPENAPI_FILES = ("openapi.json", "openapi.yaml", "openapi.yml", "docs/openapi.json", "docs/openapi.yaml")
 _LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*?)\s*")
 MOST = 20

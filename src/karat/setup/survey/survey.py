@@ -57,6 +57,7 @@ def survey_folder(folder: Path, environ: Mapping[str, str]) -> Survey:
         tests=_pytest_folder(folder, files),
         has_github=(folder / ".github").is_dir(),
         requirements=_requirements(folder),
+        instructions=tuple(name for name in findings.INSTRUCTIONS if name in files),
         keys=tuple(name for name in variables if findings.KEY.fullmatch(name)),
     )
 

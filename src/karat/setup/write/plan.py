@@ -66,7 +66,7 @@ async def plan_files(
     files: list[PlannedFile] = []
     if not survey.config:
         problem = "" if probe.target is not None else probe.problem
-        text = texts.configuration(agent, table, problem, survey.servers, survey.keys)
+        text = texts.configuration(agent, table, problem, survey.servers, survey.keys, survey.instructions)
         files.append(PlannedFile(texts.CONFIG, text))
     elif not survey.targets:
         where = "AGENT" if agent is None else agent.address if agent.kind in ("http", "https") else agent.use

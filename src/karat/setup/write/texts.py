@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
 from karat.setup.inspect.inspection import inline, target_table
-from karat.setup.survey.findings import FoundAgent, FoundServer
+from karat.setup.survey.findings import INSTRUCTIONS, FoundAgent, FoundServer
 from karat.system.installing import read_origin, requirement, without_user
 from karat.text.wording import visible
 from karat.version import __version__
@@ -27,6 +27,7 @@ def configuration(
     problem: str,
     servers: Sequence[FoundServer],
     keys: Sequence[str],
+    instructions: Sequence[str] = (),
 ) -> str:
     """karat.toml: with the target where it is known, else with the lines that find it."""
     lines = ["# Written by `karat init`. docs/targets.md has every key."]
@@ -44,6 +45,9 @@ def configuration(
     else:
         lines += ["# The agent under test: a Python function, a program, a graph, a service (docs/targets.md).",
                   '# target = "agent"', "#", "# [targets.agent]", '# use = "python:agent.py:answer"']  # fmt: skip
+    for name in instructions[:1]:
+        lines += ["", f"# Does a coding agent obey {name}? It works in a copy of this folder (docs/coding-agents.md):",
+                  "# [targets.coder]", f"# use = {inline(INSTRUCTIONS[name])}", '# workspace = "."']  # fmt: skip
     for server in servers:
         lines += ["", *_server_lines(server)]
     return "\n".join(lines) + "\n"
