@@ -45,6 +45,17 @@ def test_any_line_is_read(line: str) -> None:
     assert all(command.words for command in read.commands)
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["uv run --extra dev pytest -q", "sudo -u app pytest -q", "env -u A timeout 6 pytest -q", "npx -y pytest -q"],
+)
+def test_what_an_option_of_a_wrapper_takes_hides_no_command(line: str) -> None:
+    read = read_line(line)
+    assert "pytest -q" in [command.line for command in read.commands]
+    assert read.is_chain
+    assert read.last_step == 0 or "timeout" in line
+
+
 def test_a_list_of_words_is_a_command() -> None:
     command = read_command(["bash", "-lc", "pytest; true"])
     assert command is not None

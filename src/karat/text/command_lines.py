@@ -167,9 +167,16 @@ def _read_inner(part: SimpleCommand, depth: int) -> CommandLine | None:
     inner = shell_line(part.words)
     if inner is not None:
         return _read(inner, depth + 1)
-    if words := wrapped_words(part.words):
-        return _read(shlex.join(words), depth + 1)
-    return None
+    words = wrapped_words(part.words)
+    if not words:
+        return None
+    inner = _read(shlex.join(words), depth + 1)
+    option = part.words[-len(words) - 1]
+    if len(words) > 1 and option.startswith("-") and "=" not in option:
+        # `uv run --extra dev pytest`: whether the option takes a word is known to the wrapper alone.
+        other = _read(shlex.join(words[1:]), depth + 1)
+        return structs.replace(inner, commands=(*inner.commands, *other.commands))
+    return inner
 
 
 def _split(text: str) -> Iterator[SimpleCommand]:
