@@ -169,13 +169,21 @@ class Deeds:
         inner = shell_line(self._evidence.processes[number].argv)
         if inner is None:
             return ""
-        line, runs = read_line(inner), self._evidence.processes
-        seen = {name_of(run.argv) for index, run in enumerate(runs) if number in self._ancestors(index)}
-        seen |= {*PUBLISHED.entries("shell_builtins")}
+        line = read_line(inner)
+        seen = self._names_below.get(number, set()) | {*PUBLISHED.entries("shell_builtins")}
         unseen = next((command for command in line.commands if name_of(command.words) not in seen), None)
         if unseen is not None:
             return UNSEEN_PROGRAM.format(name_of(unseen.words), inner[:80])
         return line.why_unread or ("" if line.is_chain else UNCHAINED.format(inner[:80]))
+
+    @cached_property
+    def _names_below(self) -> dict[int, set[str]]:
+        """By each run, the programs that it and those that it started ran."""
+        names: dict[int, set[str]] = {}
+        for index, run in enumerate(self._evidence.processes):
+            for above in self._ancestors(index):
+                names.setdefault(above, set()).add(name_of(run.argv))
+        return names
 
     def _is_by_hand(self, run: ProcessRun) -> bool:
         """Whether the agent wrote the program, and no compiler or package manager did."""
