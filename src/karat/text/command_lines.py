@@ -170,13 +170,13 @@ def _read_inner(part: SimpleCommand, depth: int) -> CommandLine | None:
     words = wrapped_words(part.words)
     if not words:
         return None
-    inner = _read(shlex.join(words), depth + 1)
+    read = _read(shlex.join(words), depth + 1)
     option = part.words[-len(words) - 1]
     if len(words) > 1 and option.startswith("-") and "=" not in option:
         # `uv run --extra dev pytest`: whether the option takes a word is known to the wrapper alone.
         other = _read(shlex.join(words[1:]), depth + 1)
-        return structs.replace(inner, commands=(*inner.commands, *other.commands))
-    return inner
+        return structs.replace(read, commands=(*read.commands, *other.commands))
+    return read
 
 
 def _split(text: str) -> Iterator[SimpleCommand]:
