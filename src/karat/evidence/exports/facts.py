@@ -109,8 +109,8 @@ def _metadata(values: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     if isinstance(whole := decode_value(values.get("metadata")), Mapping):
         yield from ((str(name), value) for name, value in whole.items())
     for key, value in values.items():
-        prefix = next((prefix for prefix in METADATA_PREFIXES if key.startswith(prefix)), None)
-        if prefix is not None:
+        if key.startswith(METADATA_PREFIXES):
+            prefix = next(prefix for prefix in METADATA_PREFIXES if key.startswith(prefix))
             yield key.removeprefix(prefix), value
         elif key in SERVICE_KEYS:
             yield key, value

@@ -23,6 +23,7 @@ SESSION_KEYS = (
     *("ai.telemetry.metadata.sessionId", "ai.telemetry.metadata.chatId", "ai.telemetry.metadata.threadId"),
 )
 """Attributes that say which conversation a span is of; the first that is there counts."""
+_SESSION_KEYS = frozenset(SESSION_KEYS)
 _TABLES = """
 PRAGMA journal_mode = OFF;
 PRAGMA synchronous = OFF;
@@ -110,7 +111,9 @@ class SpanSpool:
 def find_session(item: SpanRecord | TraceNotes) -> str | None:
     """The conversation that a span or a note names, or the case of Karat that the process of a span was started for."""
     attributes = item.attributes
-    named = next((value for key in SESSION_KEYS if isinstance(value := attributes.get(key), str) and value), None)
+    named = None
+    if not _SESSION_KEYS.isdisjoint(attributes):  # few spans of a conversation say it
+        named = next((value for key in SESSION_KEYS if isinstance(value := attributes.get(key), str) and value), None)
     if named is not None or isinstance(item, TraceNotes):
         return named
     case = item.resource.get(CASE_ENTRY)

@@ -111,11 +111,13 @@ def in_event(name: str, *keys: str) -> Place:
 def attribute_objects(prefix: str) -> Place:
     """Objects spread over attributes `prefix.0.x.y`; their last steps are the keys."""
 
+    start = f"{prefix}."
+
     def read(span: SpanRecord) -> object:
         tables: dict[str, dict[str, object]] = {}
         for key, value in span.attributes.items():
-            if key.startswith(f"{prefix}."):
-                number, _, steps = key.removeprefix(f"{prefix}.").partition(".")
+            if key.startswith(start):
+                number, _, steps = key.removeprefix(start).partition(".")
                 tables.setdefault(number, {})[steps.rpartition(".")[2]] = value
         return list(tables.values()) or NOT_RECORDED
 
@@ -125,11 +127,13 @@ def attribute_objects(prefix: str) -> Place:
 def attribute_list(prefix: str) -> Place:
     """A list spread over attributes `prefix.0.a.b`, `prefix.1.a.b`."""
 
+    start = f"{prefix}."
+
     def read(span: SpanRecord) -> object:
         root: dict[str, object] = {}
         for key, value in span.attributes.items():
-            if key.startswith(f"{prefix}."):
-                _plant(root, key[len(prefix) + 1 :].split(".")[:DEEPEST], value)
+            if key.startswith(start):
+                _plant(root, key.removeprefix(start).split(".")[:DEEPEST], value)
         items = _as_lists(root)
         return items if isinstance(items, list) else NOT_RECORDED
 
