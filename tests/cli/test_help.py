@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 from datetime import UTC, datetime
 from glob import glob
@@ -93,6 +94,10 @@ PAID = [
     {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "pay", "arguments": "{}"}}]},
     {"role": "tool", "tool_call_id": "1", "content": '{"ok": true}'},
 ]
+LOOKED_UP = [
+    {"role": "assistant", "tool_calls": [{"id": "0", "function": {"name": "look_up", "arguments": "{}"}}]},
+    {"role": "tool", "tool_call_id": "0", "content": "{}"},
+]
 
 
 @pytest.fixture
@@ -139,6 +144,14 @@ def write_sessions() -> None:
         write(f"{side}/session.jsonl", json.dumps({"messages": messages}) + "\n")
 
 
+def write_conversations_that_keep_a_rule() -> None:
+    """Orders of several customers, in each of which something is looked up before it is paid."""
+    asked = ({"role": "user", "content": f"Pay order {number}."} for number in range(6))
+    lines = (json.dumps({"messages": [said, *LOOKED_UP, *PAID[1:]]}) for said in asked)
+    shutil.rmtree("karat-results")
+    write("karat-results/orders.jsonl", "\n".join(lines))
+
+
 def write_exports() -> None:
     """The rules and the exports that commands on recorded conversations are shown with."""
     conversation = json.dumps({"messages": PAID, "created_at": datetime.now(UTC).isoformat()})
@@ -162,7 +175,7 @@ def test_examples_can_be_run(karat: Karat, command: str, line: str) -> None:
     if command in ("audit", "coverage"):
         write_grader()
     if "--rules" in line and command == "draft":
-        karat("run", "checkout.json", "-t", "staging")
+        write_conversations_that_keep_a_rule()
     if "--bad" in line:
         write_sessions()
     line = line.replace("/full/disk", "disk").replace("/other/disk", "other")
