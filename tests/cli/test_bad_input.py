@@ -36,8 +36,8 @@ def deep(*path: str) -> dict[str, Any]:
 
 
 SUITES = {
-    "empty": ("", "s.json:1:1: the file is empty. [empty-file]"),
-    "blank": (" \n\t", "s.json:1:1: the file is empty. [empty-file]"),
+    "empty": ("", "s.json:1:1: the file is empty. `karat init` writes a first suite. [empty-file]"),
+    "blank": (" \n\t", "s.json:1:1: the file is empty. `karat init` writes a first suite. [empty-file]"),
     "not-json": (
         "suite: yes",
         "s.json:1:1: not JSON: expected value. A suite is JSON, or YAML in a .yaml file. [not-json]",

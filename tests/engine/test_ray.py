@@ -199,7 +199,7 @@ async def test_a_target_that_does_not_open_on_the_cluster_is_refused_before_anyt
         def shutdown(self) -> None: ...
 
     monkeypatch.setattr(executor, "import_ray", Cluster)
-    monkeypatch.setattr(executor, "_needed_addresses", lambda ray: {})
+    monkeypatch.setattr(executor, "needed_addresses", lambda ray: {})
     with pytest.raises(ConfigError, match="no such model"):
         await carried_out(tmp_path, ["answer sync"], executor="ray")
     assert shards == []

@@ -94,7 +94,11 @@ def nested_aliases() -> str:
             ],
             id="problems-behind-an-alias",
         ),
-        pytest.param("# nothing\n", ["s.yaml:1:1: the file is empty. [empty-file]"], id="only-a-comment"),
+        pytest.param(
+            "# nothing\n",
+            ["s.yaml:1:1: the file is empty. `karat init` writes a first suite. [empty-file]"],
+            id="only-a-comment",
+        ),
         pytest.param(
             "--- []\n--- []\n",
             ["s.yaml:2:1: a second document starts here. Put one suite in a file. [not-yaml]"],

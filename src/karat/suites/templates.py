@@ -194,7 +194,7 @@ def read_table(name: str, folder: FilePath, named_at: Path) -> tuple[list[Row], 
         raise RefusedError(PathDiagnostic(named_at, f"{quoted(name)} {error.message}", error.slug)) from None
     file = str(path)
     try:
-        text = utf8(data).decode()
+        text = utf8(data, is_suite=False).decode()
     except RefusedError as refused:
         raise refused.in_file(file) from None
     rows = list((_csv if path.suffix.lower() == ".csv" else _jsonl)(text, name, file))

@@ -165,8 +165,8 @@ def test_journals_that_cannot_be_audited(karat: Karat, spoil: Spoil, says: str) 
     [
         pytest.param(["no.jsonl"], "no.jsonl: it cannot be read: No such file or directory.", id="no-file"),
         pytest.param(["agent.py"], "not a journal.", id="not-a-journal"),
-        pytest.param(["x.jsonl", "--min-kill", "1.5"], "1.5 is not in the range 0<=x<=1.", id="bound"),
-        pytest.param(["x.jsonl", "--seed", "many"], "'many' is not a valid integer.", id="seed"),
+        pytest.param(["x.jsonl", "--min-kill", "1.5"], "'1.5' is not a share, such as 0.95 or 95%.", id="bound"),
+        pytest.param(["x.jsonl", "--seed", "many"], "'many' is not a whole number.", id="seed"),
         pytest.param(["x.jsonl", "--suite", "no.json"], "no.json: no such file.", id="no-suite"),
     ],
 )

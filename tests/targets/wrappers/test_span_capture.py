@@ -165,7 +165,7 @@ def test_a_port_in_use_is_told_at_its_line(written: str, tmp_path: Path, monkeyp
             karat.run(file, "bot", results_dir=tmp_path / "results")
     assert str(caught.value) == (
         f"{tmp_path / 'karat.toml'}:3: the receiver of spans cannot listen at 127.0.0.1:{port}: Address already "
-        "in use. Stop the program that listens there, or let Karat choose a free port. [port-in-use]"
+        "in use. Stop the program that listens there, or choose another port; 0 is any free one. [port-in-use]"
     )
     assert [*tmp_path.glob("results/*")] == []
 

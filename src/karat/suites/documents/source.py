@@ -97,14 +97,15 @@ def source(suite: SuiteSource) -> tuple[bytes, str]:
         raise UsageError(f"the suite is not JSON: {error}.", slug="bad-suite") from None
 
 
-def utf8(data: bytes) -> bytes:
-    """The data as UTF-8 without byte order mark, proven to be text."""
+def utf8(data: bytes, *, is_suite: bool = True) -> bytes:
+    """The data of a suite, or of a file that one names, as UTF-8 without byte order mark, proven to be text."""
     data = data.removeprefix(_BOM)
     for bom, name in _WIDE_BOMS:
         if data.startswith(bom):
             raise _encoding_error(name)
     if not data or data.isspace():
-        raise refuse("the file is empty. `karat init` writes a first suite.", "empty-file")
+        hint = " `karat init` writes a first suite." if is_suite else ""
+        raise refuse(f"the file is empty.{hint}", "empty-file")
     nul = data.find(0)
     if nul >= 0:
         if nul <= 3 and len(data) % 2 == 0:

@@ -293,7 +293,7 @@ class SuiteBuilder:
                 continue
             try:
                 if name not in others:
-                    others[name] = utf8(read_bytes(self._file.folder / name))
+                    others[name] = utf8(read_bytes(self._file.folder / name), is_suite=False)
                 texts[name] = others[name].decode()
             except UsageError as error:
                 message = f"{quoted(name)} {error.message} Name a text file next to the suite."

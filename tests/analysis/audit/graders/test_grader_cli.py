@@ -127,7 +127,7 @@ def test_test_of_pytest_judges_traces(karat: Karat, recording: str) -> None:
         (["--grader", "pyton:judge.py:is_right", "{}"], "Did you mean 'python'?"),
         (["--grader", "python:judge.py:is_right", "{}"], "there is no file"),
         (["--grader", "python:math:nothing", "{}"], "math has no 'nothing'"),
-        (["--grader", "python:math:hypot2", "nowhere.jsonl"], "nowhere.jsonl: there is no such file or folder"),
+        (["--grader", "python:math:hypot2", "nowhere.jsonl"], "nowhere.jsonl: no such file or folder. Check the path."),
         (["--grader", "python:{judges}:takes_two", "{}"], "takes 'first' and 'second', which Karat does not know"),
         (["--grader", "command:./nowhere", "{}"], "there is no program './nowhere'"),
         (["--grader", "command: ", "{}"], "names no grader"),
