@@ -94,6 +94,8 @@ class CallRefusedError(Exception):
 
 def decide(foreseen: Sequence[Foreseen], call: ConversationEvent, approved: frozenset[str]) -> Decision:
     """The decision on a call, from what it would do. `approved`: rules whose approval a person gave for this call."""
+    if not foreseen:
+        return Decision(verdict="allow", tool=call.tool, arguments=call.arguments, call=call.call)
     by_mode: dict[Mode, list[Reason]] = {"block": [], "ask": [], "observe": []}
     occurrence = Occurrence(call, call.index)
     scopes = {id(rule): rule.each.bind(occurrence) for rule, _ in foreseen}

@@ -565,13 +565,14 @@ class AtMost(Clause):
             more = self._amount(other)
             why = f"{other.occurrence} has not ended"
             possible += Decimal("Infinity") if isinstance(more, str) else more
+        most = self.plan.most
+        if certain + possible <= most:
+            return None
         events = tally.events[:MOST_SHOWN]
         measure = "the total" if self.plan.path else "the number"
-        if certain > self.plan.most:
-            return trigger.report_breach(f"{measure} is {certain:f}, at most {self.plan.most:f} allowed", *events)
-        if certain + possible > self.plan.most:
-            return trigger.report_doubt(f"{measure} may be more than {self.plan.most:f}: {why}", *events)
-        return None
+        if certain > most:
+            return trigger.report_breach(f"{measure} is {certain:f}, at most {most:f} allowed", *events)
+        return trigger.report_doubt(f"{measure} may be more than {most:f}: {why}", *events)
 
     def commit(self, trigger: Trigger, doubt: str = "") -> None:
         tally = self._tallies.setdefault(_binding(trigger), RunningTotal())
@@ -595,7 +596,7 @@ class AtMost(Clause):
         if isinstance(value, bool) or not isinstance(value, int | float):
             is_lost = trigger.occurrence.doubt and holds_removed(value)
             return LOST if is_lost else f"{path.words} is {format_value(value)}, not a number"
-        amount = Decimal(repr(value))
+        amount = Decimal(value) if value.__class__ is int else Decimal(repr(value))
         if not amount.is_finite() or amount < 0:
             return f"{path.words} is {value}, which cannot be added up"
         return amount
@@ -603,7 +604,9 @@ class AtMost(Clause):
 
 def _binding(trigger: Trigger) -> Hashable:
     scope = trigger.scope
-    return tuple([(name, scope[name].key) for name in sorted(scope)]) if scope else ()
+    if len(scope) < 2:
+        return tuple([(name, value.key) for name, value in scope.items()])
+    return tuple([(name, scope[name].key) for name in sorted(scope)])
 
 
 class Same(Clause):

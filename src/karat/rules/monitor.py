@@ -20,7 +20,7 @@ from karat.rules.events import (
     RuleOutcome,
     RuleVerdict,
 )
-from karat.rules.patterns import Fit, Occurrence
+from karat.rules.patterns import EventPattern, Fit, Occurrence
 
 KEPT_MESSAGES = 256
 """For so many of the latest messages it is known where they began."""
@@ -188,8 +188,10 @@ class Monitor:
             for number in numbers:
                 if number in self._idle or (occurrence is ended and number in self._contract.known_afterwards):
                     continue
-                state = self._state(number)
-                foreseen += [Foreseen(state.rule, finding) for finding in self._foresee(state, occurrence)]
+                rule = self._contract.rules[number]
+                if (fit := rule.each.fits(occurrence)) is not False:
+                    findings = self._foresee(self._state(number), occurrence, fit)
+                    foreseen += [Foreseen(rule, finding) for finding in findings]
         for clauses, occurrence in ((slots.forbidden, requested), (slots.forbidden_ended, ended)):
             for number, clause_index in clauses:
                 if number in self._states:
@@ -200,29 +202,28 @@ class Monitor:
                     foreseen += [Foreseen(state.rule, finding)] if finding else []
         return foreseen
 
-    def _foresee(self, state: _RuleState, occurrence: Occurrence) -> Iterator[RuleFinding]:
-        each = state.rule.each
-        fit = each.fits(occurrence)
-        trigger = self._read_trigger(state, occurrence) if fit is not False else None
+    def _foresee(self, state: _RuleState, occurrence: Occurrence, fit: Fit) -> list[RuleFinding]:
+        trigger = _read_trigger(state.rule.each, occurrence)
         if trigger is None:
-            return
+            return []
         if isinstance(trigger, RuleFinding):
-            yield trigger
-            return
+            return [trigger]
+        findings: list[RuleFinding] = []
         lacks = False
         for clause in state.clauses:
-            applies = clause.applies(trigger)
+            applies = clause.always_applies or clause.applies(trigger)
             if applies is False or (lacks and clause.plan.depends):
                 continue
-            if isinstance(clause, AtMost):
-                finding = clause.judge_with(trigger, self._pending(state) if each.at_end else ())
+            if self._open and state.rule.each.at_end and isinstance(clause, AtMost):
+                finding = clause.judge_with(trigger, self._pending(state))
             else:
                 finding = clause.judge(trigger)
             if finding is None and state.hidden and isinstance(clause, AtMost | Same):
                 finding = trigger.report_doubt(f"earlier ones may not have been seen: {state.hidden}")
             if finding is not None:
                 lacks = lacks or isinstance(clause, Last)
-                yield _make_doubtful(finding, fit if isinstance(fit, str) else applies)
+                findings.append(_make_doubtful(finding, fit if isinstance(fit, str) else applies))
+        return findings
 
     def _pending(self, state: _RuleState) -> Iterator[Trigger]:
         """Calls that would trigger a rule if they succeed, and have not ended."""
@@ -231,7 +232,7 @@ class Monitor:
             if not state.rule.each.names(event.tool):
                 continue
             possible = call.occurrence.with_end(ConversationEvent(kind="result", index=event.index, success=True))
-            trigger = self._read_trigger(state, possible) if state.rule.each.fits(possible) is not False else None
+            trigger = _read_trigger(state.rule.each, possible) if state.rule.each.fits(possible) is not False else None
             if isinstance(trigger, Trigger):
                 yield trigger
 
@@ -323,7 +324,7 @@ class Monitor:
             self._judge(state, occurrence, fit)
 
     def _judge(self, state: _RuleState, occurrence: Occurrence, fit: Fit) -> None:
-        trigger = self._read_trigger(state, occurrence)
+        trigger = _read_trigger(state.rule.each, occurrence)
         if trigger is None:
             return
         if isinstance(trigger, RuleFinding):
@@ -346,19 +347,6 @@ class Monitor:
                 state.add(trigger.report_doubt(doubt))
         # An event that may not have triggered the rule, and broke nothing, does not test it.
         state.triggered += was_triggered and fit is True
-
-    def _read_trigger(self, state: _RuleState, occurrence: Occurrence) -> Trigger | RuleFinding | None:
-        """The values that a rule takes from an event; a finding where one is not known, None if they do not agree."""
-        each = state.rule.each
-        scope = each.bind(occurrence) if each.binds else {}
-        if isinstance(scope, str):
-            return RuleFinding(False, scope, (occurrence.index,))
-        fit = each.own_fit(occurrence, scope) if each.own_sames else True
-        if fit is False:
-            return None
-        if isinstance(fit, str):
-            return RuleFinding(False, fit, (occurrence.index,))
-        return Trigger(occurrence, scope, {"each": occurrence})
 
     def _forbid(self, clauses: Iterable[tuple[int, int]], occurrence: Occurrence) -> None:
         for number, clause_index in clauses:
@@ -388,6 +376,19 @@ class Monitor:
         for number, clause_index in clauses:
             if number not in self._idle:
                 self._state(number).clauses[clause_index].note_gap(gap)
+
+
+def _read_trigger(each: EventPattern, occurrence: Occurrence) -> Trigger | RuleFinding | None:
+    """The values that a rule takes from an event; a finding where one is not known, None if they do not agree."""
+    scope = each.bind(occurrence) if each.binds else {}
+    if isinstance(scope, str):
+        return RuleFinding(False, scope, (occurrence.index,))
+    fit = each.own_fit(occurrence, scope) if each.own_sames else True
+    if fit is False:
+        return None
+    if isinstance(fit, str):
+        return RuleFinding(False, fit, (occurrence.index,))
+    return Trigger(occurrence, scope, {"each": occurrence})
 
 
 def _make_doubtful(finding: RuleFinding, fit: Fit) -> RuleFinding:
