@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,8 +11,9 @@ from msgspec import structs
 from karat.analysis.coverage.kinds import find_unlike
 from karat.analysis.coverage.measuring import CoverageMeter
 from karat.analysis.coverage.model import Coverage
+from karat.analysis.recorded_runs import open_runs
 from karat.checks.catalog import catalog_for
-from karat.engine.rescoring import AnyJournal, begins_a_journal, find_journals, name_run
+from karat.engine.rescoring import AnyJournal, name_run
 from karat.engine.suite_files import name_suite_format
 from karat.errors import UsageError
 from karat.journal.reader import Journal
@@ -25,8 +25,6 @@ from karat.plugins.project import Project
 from karat.reports.artifacts import open_atomic
 from karat.reports.escaping import encode
 from karat.reports.run_result import RunResult
-from karat.targets.recordings.exports import ExportedTraces, is_export_folder
-from karat.targets.recordings.replay import RecordedTraces
 
 Conversations = Iterable[CaseRecord | Trace]
 
@@ -75,11 +73,8 @@ def _open_run(run: AnyJournal, project: Project) -> list[Conversations]:
     if not isinstance(run, Journal | RunResult) and (name := name_suite_format(Path(run), project)):
         fix = f"Run it first: karat run {run}. Then name the journal of that run."
         raise UsageError(f"it is a suite ({name}), not a run.", where=str(run), fix=fix, slug="no-traces")
-    if not isinstance(run, Journal | RunResult) and os.path.isdir(run) and is_export_folder(Path(run)):
-        return [ExportedTraces(run)]
-    if isinstance(run, Journal | RunResult) or os.path.isdir(run) or begins_a_journal(Path(run)):
-        return [_JournalRecords(journal) for journal in find_journals(run, project)]
-    return [RecordedTraces(str(run))]
+    journals, others = open_runs(run, project)
+    return [*map(_JournalRecords, journals), *others]
 
 
 def _read_all(sources: Sequence[Conversations]) -> Iterator[CaseRecord | Trace]:

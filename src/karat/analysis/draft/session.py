@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import tempfile
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -20,9 +19,10 @@ from karat.analysis.draft.draft import DraftOptions, SuiteDraft
 from karat.analysis.draft.drafting import draft_from_traces
 from karat.analysis.draft.rules import RulesDraft, draft_rules
 from karat.analysis.draft.trace_groups import SourceTrace
+from karat.analysis.recorded_runs import open_runs
 from karat.checks.catalog import catalog_for
 from karat.engine.request import AnyTarget, ResumeKeywords, RunOptions, RunRequest, TargetRecipe, find_target
-from karat.engine.rescoring import begins_a_journal, find_journals, load_in
+from karat.engine.rescoring import load_in
 from karat.engine.session import run_suite
 from karat.engine.suite_files import name_suite_format
 from karat.errors import UsageError
@@ -34,8 +34,6 @@ from karat.suites.diagnostics import RefusedError
 from karat.suites.documents.source import read_bytes, utf8
 from karat.targets.capabilities import reach_of
 from karat.targets.config import Config
-from karat.targets.recordings.exports import ExportedTraces, is_export_folder
-from karat.targets.recordings.replay import RecordedTraces
 from karat.text.tool_effects import known_effects
 
 PEEK = 4096
@@ -91,10 +89,6 @@ class AllTraces:
 
 def open_source(path: str | Path, project: Project) -> list[Iterable[Trace | SourceTrace]]:
     """What a path holds: a journal, a recording, an export, a tape, or a folder of journals or of an export."""
-    if os.path.isdir(path) and is_export_folder(Path(path)):
-        return [ExportedTraces(path)]
-    if os.path.isdir(path) or begins_a_journal(Path(path)):
-        return [JournalTraces(journal) for journal in find_journals(path, project)]
     if format_name := name_suite_format(Path(path), project):
         fix = f"Run it first: karat run {path}. Then draft from the journal of that run."
         raise UsageError(f"it is a suite ({format_name}), not a recording.", where=str(path), fix=fix, slug="no-traces")
@@ -102,7 +96,8 @@ def open_source(path: str | Path, project: Project) -> list[Iterable[Trace | Sou
         from karat.targets.recordings.taped_traces import read_taped_traces  # reads YAML
 
         return [read_taped_traces(Path(path))]
-    return [RecordedTraces(str(path))]
+    journals, others = open_runs(path, project)
+    return [*map(JournalTraces, journals), *others]
 
 
 def draft_sources(sources: Sequence[str | Path], options: DraftOptions, project: Project) -> SuiteDraft:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from io import BufferedReader, TextIOWrapper
@@ -33,6 +34,8 @@ SUFFIXES = (
 )
 """What is read of a folder."""
 HOW_TO_SPLIT = "Export it in parts, or one row per line (JSONL)."
+REPORT = re.compile(rb'\{\s*"generated_at": ?"[^"]*",\s*"eval_file": ?"')
+HEAD = 256
 _decode = msgspec.json.Decoder().decode
 
 
@@ -207,12 +210,21 @@ def find_files(source: Source) -> Iterator[Source]:
         return
     for below in sorted(path.rglob("*")):
         is_hidden = any(part.startswith((".", "_")) for part in below.relative_to(path).parts)
-        if not is_hidden and _is_readable(below.name) and below.is_file():
+        if not is_hidden and _is_readable(below.name) and below.is_file() and not _is_report(below):
             yield below
 
 
 def _is_readable(name: str) -> bool:
     return name.lower().endswith(SUFFIXES)
+
+
+def _is_report(path: Path) -> bool:
+    """Whether a file is the results of a run of Karat, which are next to its journal and hold no conversations."""
+    try:
+        with path.open("rb") as file:
+            return REPORT.match(file.read(HEAD)) is not None
+    except OSError:
+        return False  # whoever reads it says why that cannot be done
 
 
 def open_file(source: Source) -> ExportFile:

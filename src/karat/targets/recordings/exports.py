@@ -63,13 +63,13 @@ def _prompts(conversation: RecordedConversation) -> tuple[str, ...]:
 
 
 class ExportedTraces:
-    """The traces of the conversations of a file or a folder, read anew each time."""
+    """The traces of the conversations of files or a folder, read anew each time."""
 
-    def __init__(self, path: str | Path) -> None:
-        self._path = path
+    def __init__(self, *paths: str | Path) -> None:
+        self._paths = paths
 
     def __iter__(self) -> Iterator[Trace]:
-        return (conversation.trace for conversation in read_conversations([self._path]))
+        return (conversation.trace for conversation in read_conversations(self._paths))
 
 
 def is_export(path: str | Path) -> bool:
@@ -77,7 +77,12 @@ def is_export(path: str | Path) -> bool:
     return name_format(path, OWN_KEYS) not in ("", KARAT.name)
 
 
-def is_export_folder(folder: Path) -> bool:
-    """Whether the first file of a folder that may be of an export is one."""
-    first = next(find_files(folder), None)
-    return first is not None and is_export(first)
+def has_exports(folder: Path) -> bool:
+    """Whether a file of a folder is of a platform or of messages."""
+    return any(map(is_export, find_files(folder)))
+
+
+def find_recorded(folder: Path) -> list[Path]:
+    """The files directly in a folder that have conversations of any kind: of others, or recorded by Karat."""
+    files = (Path(file) for file in find_files(folder))
+    return [file for file in files if file.parent == folder and name_format(file, OWN_KEYS)]

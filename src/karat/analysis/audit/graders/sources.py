@@ -5,18 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from itertools import chain, groupby
-from pathlib import Path
 
 from karat.analysis.audit.graders.mutants import bare_subject
 from karat.analysis.audit.operators.base import Subject
-from karat.engine.rescoring import begins_a_journal, find_journals
+from karat.analysis.recorded_runs import open_runs
 from karat.errors import UsageError
 from karat.journal.reader import Journal
 from karat.model.suite import judged_part
 from karat.model.verdict import CaseStatus
 from karat.plugins.project import Project
-from karat.targets.recordings.exports import ExportedTraces, is_export_folder
-from karat.targets.recordings.replay import RecordedTraces
 from karat.text.file_names import suggest_file
 
 
@@ -35,17 +32,10 @@ def read_subjects(paths: Sequence[str], project: Project, seed: int) -> Iterator
 
 
 def _read(path: str, project: Project, seed: int) -> Iterator[Subject]:
-    if os.path.isdir(path) and is_export_folder(Path(path)):
-        yield from _bare(ExportedTraces(path), seed)
-    elif os.path.isdir(path) or begins_a_journal(Path(path)):
-        for journal in find_journals(path, project):
-            yield from _of_journal(journal, seed)
-    else:
-        yield from _bare(RecordedTraces(path), seed)
-
-
-def _bare(traces: ExportedTraces | RecordedTraces, seed: int) -> Iterator[Subject]:
-    for number, trace in enumerate(traces, 1):
+    journals, others = open_runs(path, project)
+    for journal in journals:
+        yield from _of_journal(journal, seed)
+    for number, trace in enumerate(chain.from_iterable(others), 1):
         yield bare_subject(trace, number, seed)
 
 
