@@ -81,6 +81,7 @@ def test_mutants_change_one_decision_or_step() -> None:
     assert all(mutant.source != source for mutant in mutants(source, "f"))
 
 
+@pytest.mark.thorough
 def test_guards_of_all_modules_can_be_drawn_and_changed() -> None:
     assert len(random_guards.find_guards()) > 2500
     for guard in (drawn := random_guards.draw(seed=41, count=40)):

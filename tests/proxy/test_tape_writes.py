@@ -50,7 +50,8 @@ def in_child(work: Callable[[], object]) -> int:
         os._exit(status)
 
 
-def test_a_disk_that_is_full_at_any_byte_leaves_the_old_tape(tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", [16, pytest.param(1, marks=pytest.mark.thorough)])
+def test_a_disk_that_is_full_at_any_byte_leaves_the_old_tape(step: int, tmp_path: Path) -> None:
     """A file can grow to so many bytes and no more: that of what is recorded, or that of the tape."""
     path = tmp_path / "s.tape.yaml"
     record(path, "a", "old")
@@ -58,7 +59,7 @@ def test_a_disk_that_is_full_at_any_byte_leaves_the_old_tape(tmp_path: Path) -> 
     record(path, "b")
     new, size = path.read_bytes(), path.stat().st_size
     statuses = set()
-    for room in range(size + 2):
+    for room in (*range(0, size, step), size, size + 1):
         path.write_bytes(old)
 
         def record_with_little_room(room: int = room) -> None:
