@@ -42,9 +42,9 @@ def test_what_cannot_be_done_is_one_clear_line(
 @pytest.mark.parametrize(
     ("path", "named"),
     [
-        ("/w/work/a.py", "a.py"),
-        ("/w/work/__pycache__", ""),
-        ("/w/work/dist/a", ""),
+        ("/somewhere/copy/a.py", "a.py"),
+        ("/somewhere/copy/__pycache__", ""),
+        ("/somewhere/copy/dist/a", ""),
         ("/w/home/.profile", "~/.profile"),
         ("/w/tmp/a", ""),
         ("/etc/hosts", "/etc/hosts"),
@@ -54,5 +54,5 @@ def test_what_cannot_be_done_is_one_clear_line(
     ],
 )
 def test_caches_of_tools_count_nowhere(path: str, named: str) -> None:
-    places = (("/w/work", "./"), ("/w/home", "~/"), ("/w/tmp", ""))
+    places = (("/somewhere/copy", "./"), ("/w/home", "~/"), ("/w/tmp", ""))
     assert name_path(places, ("**/__pycache__/**", "**/dist/**"), path) == named
