@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypedDict
@@ -31,6 +31,7 @@ from karat.matchers.values import MISSING, format_value, is_same_value
 from karat.model.check import CheckProblem, Example
 from karat.model.trace import TextLoss, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
+from karat.rules.values import value_at
 from karat.text.json_answers import json_answer
 from karat.text.regexes import lazy
 
@@ -340,20 +341,11 @@ def _plain_path(path: str) -> tuple[str, tuple[str | int, ...]] | None:
     return "$" + "".join(f"[{step!r}]" for step in steps), steps
 
 
-def _follow(steps: Iterable[str | int], value: object) -> object:
-    for step in steps:
-        if isinstance(step, str):
-            value = value.get(step, MISSING) if isinstance(value, dict) else MISSING
-        else:
-            value = value[step] if isinstance(value, list) and step < len(value) else MISSING
-    return value
-
-
 def values_at(path: str, value: object) -> list[tuple[str, object]]:
     """Every value that the path leads to, with its own path."""
     if plain := _plain_path(path):
         normal, steps = plain
-        found = _follow(steps, value)
+        found = value_at(value, steps)
         return [] if found is MISSING else [(normal, found)]
     from jsonpath_rfc9535 import JSONPathError
 
