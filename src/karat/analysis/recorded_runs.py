@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeAlias
 
-from karat.engine.rescoring import AnyJournal, begins_a_journal, find_journals
+from karat.engine.rescoring import AnyJournal, begins_a_journal, find_journals, journal_files
+from karat.evidence.exports.files import find_files
 from karat.journal.reader import Journal
 from karat.model.trace import Trace
 from karat.plugins.project import Project
 from karat.reports.run_result import RunResult
-from karat.targets.recordings.exports import ExportedTraces, find_recorded, has_exports
+from karat.targets.recordings.exports import ExportedTraces, has_exports, is_recorded
 from karat.targets.recordings.replay import RecordedTraces
 
 BareTraces: TypeAlias = Iterable[Trace]
@@ -28,8 +29,9 @@ def open_runs(source: AnyJournal, project: Project) -> tuple[list[Journal], list
     path = Path(source)
     if not path.is_dir():
         return (find_journals(path, project), []) if begins_a_journal(path) else ([], [RecordedTraces(str(source))])
-    if not any(map(begins_a_journal, path.glob("*.jsonl"))) and has_exports(path):
+    journals = {*journal_files(path)}
+    if not journals and has_exports(path):
         return [], [ExportedTraces(path)]
-    journals = find_journals(path, project)
-    others = [file for file in find_recorded(path) if not begins_a_journal(file)]
-    return journals, [ExportedTraces(*others)] if others else []
+    others = [file for file in map(Path, find_files(path)) if file.parent == path and file not in journals]
+    recorded = [file for file in others if is_recorded(file)]
+    return find_journals(path, project), [ExportedTraces(*recorded)] if recorded else []

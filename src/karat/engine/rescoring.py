@@ -218,11 +218,16 @@ def find_journals(source: AnyJournal, project: Project) -> list[Journal]:
     """The journal that is meant, or all those of a folder, the oldest first."""
     if isinstance(source, Journal | RunResult) or not os.path.isdir(source):
         return [open_journal(source, project)]
-    paths = sorted(path for path in Path(source).glob("*.jsonl") if begins_a_journal(path))
+    paths = journal_files(Path(source))
     if not paths:
         fix = "Name a folder with journals of `karat run`, or a journal."
         raise UsageError("there is no run in this folder.", where=str(source), fix=fix, slug="no-run")
     return [open_journal(path, project) for path in paths]
+
+
+def journal_files(folder: Path) -> list[Path]:
+    """The journals directly in a folder, the oldest first."""
+    return sorted(path for path in folder.glob("*.jsonl") if begins_a_journal(path))
 
 
 def begins_a_journal(path: Path) -> bool:

@@ -82,7 +82,6 @@ def has_exports(folder: Path) -> bool:
     return any(map(is_export, find_files(folder)))
 
 
-def find_recorded(folder: Path) -> list[Path]:
-    """The files directly in a folder that have conversations of any kind: of others, or recorded by Karat."""
-    files = (Path(file) for file in find_files(folder))
-    return [file for file in files if file.parent == folder and name_format(file, OWN_KEYS)]
+def is_recorded(path: str | Path) -> bool:
+    """Whether a file has conversations of any kind: of others, or recorded by Karat."""
+    return bool(name_format(path, OWN_KEYS))
