@@ -38,7 +38,7 @@ def command(
 ) -> int:
     """Show what a suite and its runs reach of what is declared: tools, arguments, effects, rules, faults, keys.
 
-    RUN is a journal, a folder of journals, or a recording that `replay:` reads. First come the tools that were called
+    RUN is a journal, a recording that `replay:` reads, or a folder of these. First come the tools that were called
     and that no case asserts, and those that were offered and never called, each with the line to add. What was not
     observed is not covered.
 

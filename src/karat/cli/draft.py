@@ -63,7 +63,7 @@ def command(
 ) -> int:
     """Draft a suite from what an agent did. No model is involved: the suite has what the runs have in common.
 
-    A SOURCE is a journal, a folder of journals, a recording or an export that `replay:` reads, or a tape.
+    A SOURCE is a journal, a recording or an export that `replay:` reads, a folder of these, or a tape.
     Similar runs become one case. A comment on each line says how many runs support it. At the top of the file is
     how many wrong answers the draft would catch, and what it cannot see; at the end is what looks wrong in the runs.
 
