@@ -8,20 +8,20 @@ export UV_PYTHON_DOWNLOADS := never
 # Debian's own interpreter is built for speed, which those of version managers often are not.
 NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null
 export UV_PYTHON ?= $(shell /usr/bin/python3 $(NEW_ENOUGH) && echo /usr/bin/python3 || echo python3)
-# The tests start thousands of processes: none should have to compile Karat again.
+# The tests start thousands of processes: none should have to compile Carob again.
 export PYTHONDONTWRITEBYTECODE :=
 UV := .tools/bin/uv
 BIN := .venv/bin
 READY := .venv/.ready
-# What type checkers know of `karat.check`: written by the build, and again when a check has changed.
-KEYWORDS := src/karat/checks/_keywords.pyi
+# What type checkers know of `carob.check`: written by the build, and again when a check has changed.
+KEYWORDS := src/carob/checks/_keywords.pyi
 # Many tests wait for processes, pages and deadlines: three to a processor keep it busy.
 WORKERS := $(shell expr 3 \* $$(nproc))
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-setup: $(READY) $(KEYWORDS) ## Install Karat and everything it can use into .venv
+setup: $(READY) $(KEYWORDS) ## Install Carob and everything it can use into .venv
 
 $(UV):
 	python3 -m pip install --quiet --disable-pip-version-check --target .tools uv
@@ -30,7 +30,7 @@ $(READY): $(UV) pyproject.toml uv.lock
 	$(UV) sync --frozen --quiet --all-extras --all-groups
 	@touch $@
 
-$(KEYWORDS): $(READY) scripts/keywords.py $(shell find src/karat/checks -name '*.py')
+$(KEYWORDS): $(READY) scripts/keywords.py $(shell find src/carob/checks -name '*.py')
 	@$(BIN)/python scripts/keywords.py
 	@touch $@
 
@@ -86,4 +86,4 @@ bench: setup ## Measure judging and overhead beside a bare loop and the peers th
 	$(BIN)/python -m benchmarks
 
 clean: ## Remove what the other targets made
-	rm -rf .venv .tools .counterparts site karat-results .claude/evals/results .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .tools .counterparts site carob-results .claude/evals/results .pytest_cache .mypy_cache .ruff_cache .hypothesis

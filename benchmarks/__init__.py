@@ -1,1 +1,1 @@
-"""What Karat costs when the agent costs nothing: `python -m benchmarks`."""
+"""What Carob costs when the agent costs nothing: `python -m benchmarks`."""

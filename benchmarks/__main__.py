@@ -34,7 +34,7 @@ AT_SCALE = "comparing"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     given = _parsed(arguments)
-    scratch = Path(tempfile.mkdtemp(prefix="karat-bench-"))
+    scratch = Path(tempfile.mkdtemp(prefix="carob-bench-"))
     try:
         sections = list(_measured(given, scratch))
     finally:

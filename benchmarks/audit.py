@@ -1,4 +1,4 @@
-"""`python -m benchmarks.audit`: what `karat audit` uses beside `karat rescore` of the same journal."""
+"""`python -m benchmarks.audit`: what `carob audit` uses beside `carob rescore` of the same journal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.compare import Files
 from benchmarks.measure import Usage, measured
-from benchmarks.ours import KARAT, journal, karat_rescore
+from benchmarks.ours import CAROB, journal, carob_rescore
 
 SIZES = [1_000, 4_000]
 MOST_TIMES_A_RESCORE = 25.0
@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.audit", description=__doc__)
     parser.add_argument("--sizes", type=lambda text: [int(part) for part in text.split(",")], default=SIZES)
     given = parser.parse_args(arguments)
-    scratch = Path(tempfile.mkdtemp(prefix="karat-bench-"))
+    scratch = Path(tempfile.mkdtemp(prefix="carob-bench-"))
     try:
         figures = [_figures(Files(scratch, size), scratch / str(size)) for size in given.sizes]
     finally:
@@ -43,10 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _figures(files: Files, folder: Path) -> tuple[float, Usage, Usage]:
     """Mutants per audited case, and what each command used."""
-    command = list(karat_rescore("rescore", journal).command(files, folder / "rescored"))
+    command = list(carob_rescore("rescore", journal).command(files, folder / "rescored"))
     rescore = measured(command, folder / "rescore", limit=LIMIT)
     results = folder / "audited"
-    audit = measured([KARAT, "audit", command[2], "--results-dir", str(results)], folder / "audit", limit=LIMIT)
+    audit = measured([CAROB, "audit", command[2], "--results-dir", str(results)], folder / "audit", limit=LIMIT)
     (report,) = results.glob("*.audit.json")
     summary = json.loads(report.read_bytes())["summary"]
     return summary["rate"]["tried"] / summary["audited"], rescore, audit

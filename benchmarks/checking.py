@@ -1,4 +1,4 @@
-"""`python -m benchmarks.checking`: what `karat check` uses for conversations of 2 KB and ten rules, by source.
+"""`python -m benchmarks.checking`: what `carob check` uses for conversations of 2 KB and ten rules, by source.
 
 `--repeat-file` reads the Parquet file so many times under other names, for sizes that would take long to make.
 """
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.measure import REPOSITORY, Usage, complaint, measured
-from benchmarks.ours import KARAT
+from benchmarks.ours import CAROB
 from benchmarks.programs.conversations import BROKEN_EVERY, REFUNDED_EVERY
 
 SIZE = 50_000
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default=",".join(SOURCES), help="of parquet,jsonl,otlp")
     given = parser.parse_args(arguments)
     names = given.only.split(",")
-    scratch = Path(tempfile.mkdtemp(prefix="karat-bench-"))
+    scratch = Path(tempfile.mkdtemp(prefix="carob-bench-"))
     try:
         make = [sys.executable, "-m", "benchmarks.programs.conversations", str(given.size), str(scratch), *names]
         subprocess.run(make, cwd=REPOSITORY, check=True)
@@ -61,8 +61,8 @@ def _check(name: str, scratch: Path, times: int, workers: int, count: int) -> Us
         link.unlink(missing_ok=True)
         link.symlink_to(sources[0])
         sources.append(link)
-    options = ["--rules", str(scratch / "policy.karat.yaml"), "--by", "day", "--workers", str(workers)]
-    used = measured([KARAT, "check", *map(str, sources), *options], scratch / "run", limit=LIMIT)
+    options = ["--rules", str(scratch / "policy.carob.yaml"), "--by", "day", "--workers", str(workers)]
+    used = measured([CAROB, "check", *map(str, sources), *options], scratch / "run", limit=LIMIT)
     console = scratch / "run" / "console.txt"
     broken = len(range(0, count // (times if name == "parquet" else 1), BROKEN_EVERY * REFUNDED_EVERY))
     expected = f"{broken * (times if name == 'parquet' else 1):,} broke a rule"

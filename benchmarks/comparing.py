@@ -1,4 +1,4 @@
-"""Recorded runs: `karat compare` beside a loop that decodes both, `karat rescore` with one worker and with two."""
+"""Recorded runs: `carob compare` beside a loop that decodes both, `carob rescore` with one worker and with two."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from shutil import copyfile
 
 from benchmarks.compare import Files, Plan
 from benchmarks.measure import turn_about
-from benchmarks.ours import KARAT, journal
+from benchmarks.ours import CAROB, journal
 from benchmarks.tables import Commands, Goal
 
-LOOP, COMPARE = "a loop that decodes both", "karat compare"
+LOOP, COMPARE = "a loop that decodes both", "carob compare"
 MOST_TIMES_THE_LOOP = 3.0
 MOST_OF_ONE_WORKER = 0.6
 DECODE = "import sys, msgspec; [[msgspec.json.decode(line) and None for line in open(p, 'rb')] for p in sys.argv[1:]]"
@@ -25,7 +25,7 @@ def section(plan: Plan) -> Commands:
     new = files.file("copy.jsonl", lambda path: copyfile(base, path))
     commands = {
         LOOP: (sys.executable, "-c", DECODE, str(base), str(new)),
-        COMPARE: (KARAT, "compare", str(base), str(new)),
+        COMPARE: (CAROB, "compare", str(base), str(new)),
     }
     rows = turn_about(commands, plan.scratch / "weigh", plan.repeat, DECIDED)
     times = rows[COMPARE].cpu_times(rows[LOOP])
@@ -36,8 +36,8 @@ def section(plan: Plan) -> Commands:
 def workers(plan: Plan) -> Commands:
     """The wall time of judging on one core and on two."""
     files = Files(plan.scratch, max(plan.sizes))
-    rescore = (KARAT, "rescore", str(journal(files)), "--results-dir", "results")
-    commands = {f"karat rescore --workers {count}": (*rescore, "--workers", str(count)) for count in (1, 2)}
+    rescore = (CAROB, "rescore", str(journal(files)), "--results-dir", "results")
+    commands = {f"carob rescore --workers {count}": (*rescore, "--workers", str(count)) for count in (1, 2)}
     rows = turn_about(commands, plan.scratch / "judge", plan.repeat, DECIDED)
     one, two = rows.values()
     times = two.wall_times(one)

@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-import karat
-from karat.api import load_recorded_suite, open_journal, project_for
-from karat.model.check import CheckSpec
-from karat.model.suite import Suite, without_checks
+import carob
+from carob.api import load_recorded_suite, open_journal, project_for
+from carob.model.check import CheckSpec
+from carob.model.suite import Suite, without_checks
 
 SEED = 20261119
 KEPT = (0.85, 0.7, 0.55, 0.4, 0.25)
@@ -61,9 +61,9 @@ def _measure(path: str, kept: float, chance: random.Random) -> Point:
     journal = open_journal(path, project_for())
     suite = _thin(load_recorded_suite(journal, project_for()), kept, chance)
     with tempfile.TemporaryDirectory() as folder:
-        rescored = karat.rescore(journal, suite, results_dir=folder).journal
-        summary = karat.audit(rescored).summary
-        coverage = karat.coverage(suite, rescored)
+        rescored = carob.rescore(journal, suite, results_dir=folder).journal
+        summary = carob.audit(rescored).summary
+        coverage = carob.coverage(suite, rescored)
     share = coverage.asserted
     return Point(
         Path(suite.file).parent.name + "/" + Path(suite.file).stem,

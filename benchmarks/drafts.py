@@ -1,4 +1,4 @@
-"""`python -m benchmarks.drafts`: what `karat draft` uses beside `karat rescore`, of made-up traces of production."""
+"""`python -m benchmarks.drafts`: what `carob draft` uses beside `carob rescore`, of made-up traces of production."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from typing import Any
 import msgspec
 
 from benchmarks.measure import Usage, measured
-from benchmarks.ours import KARAT
-from karat.model.check import CheckSpec
-from karat.model.run import CaseRecord, Footer, Header, Summary
-from karat.model.suite import Case
-from karat.model.trace import ToolCall, Trace, TraceError
-from karat.model.verdict import CaseStatus, Verdict
+from benchmarks.ours import CAROB
+from carob.model.check import CheckSpec
+from carob.model.run import CaseRecord, Footer, Header, Summary
+from carob.model.suite import Case
+from carob.model.trace import ToolCall, Trace, TraceError
+from carob.model.verdict import CaseStatus, Verdict
 
 SIZES = [2_500, 10_000]
 MOST_TIMES_A_RESCORE = 3.0
@@ -141,7 +141,7 @@ def write_journal(path: Path, count: int) -> None:
     """A journal of such traces, each judged by a few checks."""
     encode = msgspec.json.Encoder().encode
     header = Header(
-        run_id="bench", suite="shop.yaml", suite_format="karat-1", suite_version="1", suite_sha256="0" * 64,
+        run_id="bench", suite="shop.yaml", suite_format="carob-1", suite_version="1", suite_sha256="0" * 64,
         target="production", started_at="2026-11-01T00:00:00.000+00:00", total=count,
     )  # fmt: skip
     asked = {"outcome": {"outcome": "completed"}, "grounded_numbers": {}, "max_words": {"most": 200}}
@@ -161,16 +161,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.drafts", description=__doc__)
     parser.add_argument("--sizes", type=lambda text: [int(part) for part in text.split(",")], default=SIZES)
     given = parser.parse_args(arguments)
-    scratch = Path(tempfile.mkdtemp(prefix="karat-bench-"))
+    scratch = Path(tempfile.mkdtemp(prefix="carob-bench-"))
     figures: list[tuple[Usage, Usage]] = []
     try:
         for size in given.sizes:
             journal, drafted = scratch / f"{size}.jsonl", scratch / f"{size}.yaml"
             write_journal(journal, size)
-            again = [KARAT, "rescore", str(journal), "-q", "--results-dir", str(scratch / "again")]
-            draft = [KARAT, "draft", str(journal), "-o", str(drafted)]
+            again = [CAROB, "rescore", str(journal), "-q", "--results-dir", str(scratch / "again")]
+            draft = [CAROB, "draft", str(journal), "-o", str(drafted)]
             figures.append((measured(again, scratch), measured(draft, scratch)))
-            print(drafted.read_text().split("karat: 1")[0] if size == given.sizes[-1] else "", end="")
+            print(drafted.read_text().split("carob: 1")[0] if size == given.sizes[-1] else "", end="")
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     print("| traces | rescore CPU s | draft CPU s | times | draft MB |")

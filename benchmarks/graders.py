@@ -1,6 +1,6 @@
-"""`python -m benchmarks.graders`: what `karat audit --grader` itself uses per mutant, for a grader that does nothing.
+"""`python -m benchmarks.graders`: what `carob audit --grader` itself uses per mutant, for a grader that does nothing.
 
-The grader's own time is what its process measures; everything else of both processes is Karat's.
+The grader's own time is what its process measures; everything else of both processes is Carob's.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.measure import Usage, complaint, measured
-from benchmarks.ours import KARAT
+from benchmarks.ours import CAROB
 
 SIZES = (250, 1_000)
 MOST_MS = 0.3
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("| traces | questions | CPU s | ms each | wall s | peak MB |\n|---|---|---|---|---|---|")
     worst, peaks = 0.0, []
     for size in given.sizes:
-        scratch = Path(tempfile.mkdtemp(prefix="karat-bench-"))
+        scratch = Path(tempfile.mkdtemp(prefix="carob-bench-"))
         try:
             used, questions, of_grader = _audit(scratch, size)
         finally:
@@ -53,7 +53,7 @@ def _audit(scratch: Path, size: int) -> tuple[Usage, int, float]:
     lines = [json.dumps(_trace(number)) + "\n" for number in range(size)]
     (scratch / "recorded.jsonl").write_text("".join(lines), encoding="utf-8")
     (scratch / "judge.py").write_text(GRADER, encoding="utf-8")
-    command = [KARAT, "audit", "--grader", f"python:{scratch / 'judge.py'}:accept", str(scratch / "recorded.jsonl")]
+    command = [CAROB, "audit", "--grader", f"python:{scratch / 'judge.py'}:accept", str(scratch / "recorded.jsonl")]
     used = measured([*command, "--results-dir", str(scratch / "out")], scratch / "run", limit=LIMIT)
     if used.exit_code:
         raise RuntimeError(complaint(scratch / "run" / "console.txt"))

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from karat.guard.conversation import GuardedConversation
-from karat.guard.install import install_guard, plan_installation
-from karat.guard.policy import load_policy
+from carob.guard.conversation import GuardedConversation
+from carob.guard.install import install_guard, plan_installation
+from carob.guard.policy import load_policy
 
 RULES = 20
 LENGTHS = 10, 100, 1_000
@@ -45,7 +45,7 @@ def policy_text() -> str:
         f"{forms[n % len(forms)]} }}"
         for n in range(RULES)
     ]
-    return "\n".join(["karat: 1", "rules:", *rules, ""])
+    return "\n".join(["carob: 1", "rules:", *rules, ""])
 
 
 def percentiles(seconds: Sequence[float]) -> str:
@@ -63,7 +63,7 @@ def grow(conversation: GuardedConversation, events: int) -> None:
 
 
 def time_in_process(folder: Path) -> Iterator[str]:
-    path = folder / "policy.karat.yaml"
+    path = folder / "policy.carob.yaml"
     path.write_text(policy_text())
     policy = load_policy(path)
     taken: dict[int, list[float]] = {events: [] for events in LENGTHS}
@@ -97,7 +97,7 @@ def time_in_process(folder: Path) -> Iterator[str]:
 
 
 def time_serve(folder: Path) -> str:
-    command = [Path(sys.executable).with_name("karat"), "guard", "serve", folder / "policy.karat.yaml"]
+    command = [Path(sys.executable).with_name("carob"), "guard", "serve", folder / "policy.carob.yaml"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     address = urlsplit(server.stdout.readline().strip())
@@ -134,7 +134,7 @@ def cpu_of(run: Callable[[], object]) -> float:
 
 def time_hook(folder: Path) -> str:
     (folder / "work").mkdir()
-    path = folder / "policy.karat.yaml"
+    path = folder / "policy.carob.yaml"
     installed = plan_installation(path, "claude", environ={"HOME": str(folder)}, workspace=folder / "work")
     install_guard(installed)
     event = {"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "pay", "tool_input": {"id": "A"}}

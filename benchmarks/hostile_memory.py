@@ -24,9 +24,9 @@ AT_ONCE = 48
 
 HOST = """
 import sys
-from karat.proxy.server import ServiceProxy
-from karat.evidence.span_receiver import Receiver
-from karat.evidence.spans.trace_context import TraceContext
+from carob.proxy.server import ServiceProxy
+from carob.evidence.span_receiver import Receiver
+from carob.evidence.spans.trace_context import TraceContext
 
 def rss():
     lines = open("/proc/self/status").read().splitlines()  # unlike getrusage, without what the parent took

@@ -1,4 +1,4 @@
-"""`karat run` against a service on loopback, beside a bare loop of httpx2 over the same server with the same checks."""
+"""`carob run` against a service on loopback, beside a bare loop of httpx2 over the same server with the same checks."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 
 from benchmarks.compare import Files, Plan, Program, compare, named
 from benchmarks.measure import REPOSITORY
-from benchmarks.ours import KARAT, PROGRAMS, cases, suite
+from benchmarks.ours import CAROB, PROGRAMS, cases, suite
 from benchmarks.tables import Goal, Section, large
 
-LOOP, RUN = "bare httpx2 loop", "karat run over HTTP"
+LOOP, RUN = "bare httpx2 loop", "carob run over HTTP"
 MOST_TIMES_THE_LOOP = 2.0
 TABLE = """[targets.depot]
 use = "{url}"
@@ -61,7 +61,7 @@ def _loop(url: str) -> Program:
 def _run(url: str) -> Program:
     def command(files: Files, results: Path) -> list[str]:
         results.mkdir(parents=True, exist_ok=True)
-        (results / "karat.toml").write_text(TABLE.format(url=url), encoding="utf-8")
-        return [KARAT, "run", str(suite(files)), "--target", "depot", "--results-dir", str(results)]
+        (results / "carob.toml").write_text(TABLE.format(url=url), encoding="utf-8")
+        return [CAROB, "run", str(suite(files)), "--target", "depot", "--results-dir", str(results)]
 
     return Program(RUN, command)

@@ -1,4 +1,4 @@
-"""`karat rescore` of recorded cases beside a bare loop over the same answers and checks: six a case, and twenty."""
+"""`carob rescore` of recorded cases beside a bare loop over the same answers and checks: six a case, and twenty."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from pathlib import Path
 
 from benchmarks import orders
 from benchmarks.compare import Files, Plan, Program, compare, named
-from benchmarks.ours import bare_judge, journal, karat_rescore, record, recording
+from benchmarks.ours import bare_judge, journal, carob_rescore, record, recording
 from benchmarks.tables import Goal, Section, growth, large, linear
 
-LOOP, RESCORE = "bare loop", "karat rescore"
+LOOP, RESCORE = "bare loop", "carob rescore"
 MOST_TIMES_THE_LOOP = 5.0
 MOST_TIMES_THE_LOOP_OF_TWENTY = 15.0
 """Each tells its evidence, and grounding alone reads every number of the answer and of the results."""
@@ -19,13 +19,13 @@ DESK = "python:benchmarks.programs.order_desk:ask"
 
 def section(plan: Plan) -> Section:
     """Two phrases that must be there, one that must not, two regexes, a tool."""
-    programs = bare_judge(LOOP, "bare_judge.py", recording), karat_rescore(RESCORE, journal)
+    programs = bare_judge(LOOP, "bare_judge.py", recording), carob_rescore(RESCORE, journal)
     return _section("Judging recorded cases", "", programs, plan, MOST_TIMES_THE_LOOP)
 
 
 def twenty(plan: Plan) -> Section:
     """Calls with matchers, their order, budgets, a JSON Schema, JSONPath, words and grounded numbers."""
-    programs = bare_judge(LOOP, "bare_orders.py", _orders_recording), karat_rescore(RESCORE, _orders_journal)
+    programs = bare_judge(LOOP, "bare_orders.py", _orders_recording), carob_rescore(RESCORE, _orders_journal)
     return _section(
         "Judging recorded cases, twenty checks each",
         " with twenty checks",

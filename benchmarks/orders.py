@@ -66,11 +66,11 @@ def write_recording(path: Path, count: int) -> None:
 
 
 def write_suite(path: Path, count: int) -> None:
-    """The same in Karat 1."""
-    write_json(path, '{"karat": 1, "name": "orders", "cases": [\n', map(_as_karat, cases(count)))
+    """The same in Carob 1."""
+    write_json(path, '{"carob": 1, "name": "orders", "cases": [\n', map(_as_carob, cases(count)))
 
 
-def _as_karat(case: Case) -> Case:
+def _as_carob(case: Case) -> Case:
     checks = case["checks"]
     low, high = checks["charges"]
     properties = {**SCHEMA["properties"], "currency": {"const": checks["schema"]}}

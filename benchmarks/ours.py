@@ -1,4 +1,4 @@
-"""Karat and the bare loops as programs to be measured."""
+"""Carob and the bare loops as programs to be measured."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from benchmarks.measure import REPOSITORY, environment
 from benchmarks.workload import write_cases, write_recording, write_suite
 
 PROGRAMS = REPOSITORY / "benchmarks" / "programs"
-KARAT = str(Path(sysconfig.get_path("scripts")) / "karat")
-AGENT = "python:benchmarks.programs.karat_agent"
+CAROB = str(Path(sysconfig.get_path("scripts")) / "carob")
+AGENT = "python:benchmarks.programs.carob_agent"
 
 
 def bare_run(name: str) -> Program:
@@ -35,22 +35,22 @@ def bare_judge(name: str, program: str, recording: Callable[[Files], Path]) -> P
     return Program(name, command)
 
 
-def karat_run(name: str, *, workers: int | None = None, agent: str = "ask") -> Program:
-    """`karat run`; without `workers`, as someone types it who gives none."""
+def carob_run(name: str, *, workers: int | None = None, agent: str = "ask") -> Program:
+    """`carob run`; without `workers`, as someone types it who gives none."""
     processes = [] if workers is None else ["--workers", str(workers)]
 
     def command(files: Files, results: Path) -> list[str]:
         target = ["--target", f"{AGENT}:{agent}"]
-        return [KARAT, "run", str(suite(files)), *target, "--results-dir", str(results), *processes]
+        return [CAROB, "run", str(suite(files)), *target, "--results-dir", str(results), *processes]
 
     return Program(name, command)
 
 
-def karat_rescore(name: str, journal: Callable[[Files], Path]) -> Program:
-    """`karat rescore` of a journal that holds the same answers as the recording for the loop."""
+def carob_rescore(name: str, journal: Callable[[Files], Path]) -> Program:
+    """`carob rescore` of a journal that holds the same answers as the recording for the loop."""
 
     def command(files: Files, results: Path) -> list[str]:
-        return [KARAT, "rescore", str(journal(files)), "--results-dir", str(results)]
+        return [CAROB, "rescore", str(journal(files)), "--results-dir", str(results)]
 
     return Program(name, command)
 
@@ -68,14 +68,14 @@ def recording(files: Files) -> Path:
 
 
 def journal(files: Files) -> Path:
-    """What `karat run` left of the workload."""
+    """What `carob run` left of the workload."""
     return files.file("journal.jsonl", lambda path: record(suite(files), f"{AGENT}:ask", path))
 
 
 def record(suite: Path, agent: str, journal: Path) -> None:
     """Leave the journal of a run there."""
     folder = journal.with_suffix(".run")
-    command = [KARAT, "run", str(suite), "--target", agent, "--results-dir", str(folder), "--workers", "0"]
+    command = [CAROB, "run", str(suite), "--target", agent, "--results-dir", str(folder), "--workers", "0"]
     # Its exit code says that the planted failures failed.
     subprocess.run(command, cwd=REPOSITORY, env=environment(folder, {}), stdout=subprocess.DEVNULL, check=False)
     (recorded,) = folder.glob("*.jsonl")

@@ -1,15 +1,15 @@
-"""`karat run` against an agent that answers at once, beside a bare loop and the peers that are installed."""
+"""`carob run` against an agent that answers at once, beside a bare loop and the peers that are installed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from benchmarks.compare import Figure, Plan, compare, named
-from benchmarks.ours import bare_run, karat_run
+from benchmarks.ours import bare_run, carob_run
 from benchmarks.peers import PYDANTIC_EVALS, peers
 from benchmarks.tables import Goal, Section, growth, large, linear
 
-LOOP, RUN = "bare loop", "karat run"
+LOOP, RUN = "bare loop", "carob run"
 MOST_TIMES_THE_LOOP = 8.0
 MOST_OF_PYDANTIC_EVALS = 1 / 3
 BURNING = 400
@@ -21,10 +21,10 @@ def section(plan: Plan) -> Section:
     skipped: list[str] = []
     programs = (
         bare_run(LOOP),
-        karat_run(RUN),
-        karat_run("karat run --workers 0", workers=0),
-        karat_run("karat run --workers 2", workers=2),
-        karat_run("karat run, blocking agent", agent="ask_blocking"),
+        carob_run(RUN),
+        carob_run("carob run --workers 0", workers=0),
+        carob_run("carob run --workers 2", workers=2),
+        carob_run("carob run, blocking agent", agent="ask_blocking"),
         *peers(skipped),
     )
     figures = compare(programs, plan)
@@ -47,7 +47,7 @@ def _goals(figures: Sequence[Figure]) -> Iterator[Goal]:
 
 def burning(plan: Plan) -> Section:
     """One worker and two on an agent that burns CPU."""
-    one, two = (karat_run(f"karat run --workers {count}", workers=count, agent="ask_burning") for count in (1, 2))
+    one, two = (carob_run(f"carob run --workers {count}", workers=count, agent="ask_burning") for count in (1, 2))
     figures = compare((one, two), plan._replace(sizes=[min(BURNING, max(plan.sizes))]))
     wall = figures[1].runs.wall_times(figures[0].runs)
     goals = [Goal("wall time of two workers, times that of one", wall, 1.0)]

@@ -11,9 +11,9 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-from karat.analysis.compare import stats
-from karat.analysis.compare.stats import Pairs
-from karat.scoring.intervals import group_clusters, single_clusters
+from carob.analysis.compare import stats
+from carob.analysis.compare.stats import Pairs
+from carob.scoring.intervals import group_clusters, single_clusters
 
 CONFIDENCE = 0.95
 RUNS = 1_000

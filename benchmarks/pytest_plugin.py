@@ -1,7 +1,7 @@
 """`python -m benchmarks.pytest_plugin`: what the pytest plugin costs where it is not used, and where it is.
 
 A project without suites beside the same project without the plugin; a suite beside as many parametrized tests; the run
-of a suite in pytest beside `karat run` and as many empty tests. `--cases` says how many, 10,000 by default.
+of a suite in pytest beside `carob run` and as many empty tests. `--cases` says how many, 10,000 by default.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.measure import Runs, turn_about
-from benchmarks.ours import KARAT
+from benchmarks.ours import CAROB
 from benchmarks.tables import Commands, Goal, goals_table
 
 PLAIN = 2_000
 PER_FILE = 50
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q")
 # Other plugins are not loaded (see `environment` of benchmarks.measure), so that ours is asked for by name.
-WITH = ("-p", "karat_pytest")
+WITH = ("-p", "carob_pytest")
 MOST_PLAIN, MOST_COLLECTING, MOST_RUNNING = 1.1, 3.0, 1.25
 
 
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--cases", type=int, default=10_000)
     parser.add_argument("--repeat", type=int, default=3)
     given = parser.parse_args(arguments)
-    scratch = Path(tempfile.mkdtemp(prefix="karat-bench-"))
+    scratch = Path(tempfile.mkdtemp(prefix="carob-bench-"))
     try:
         sections = [section(scratch, given.cases, given.repeat) for section in (unused, collecting, running)]
     finally:
@@ -51,7 +51,7 @@ def unused(scratch: Path, cases: int, repeat: int) -> Commands:
         (folder / f"test_{number}.py").write_text(tests)
     commands = {
         "import pytest": (sys.executable, "-c", "import pytest"),
-        "import pytest, karat_pytest": (sys.executable, "-c", "import pytest, karat_pytest"),
+        "import pytest, carob_pytest": (sys.executable, "-c", "import pytest, carob_pytest"),
         f"collect {PLAIN:,} tests without the plugin": (*PYTEST, "--collect-only", str(folder)),
         f"collect {PLAIN:,} tests with it": (*PYTEST, *WITH, "--collect-only", str(folder)),
     }
@@ -80,11 +80,11 @@ def collecting(scratch: Path, cases: int, repeat: int) -> Commands:
 
 
 def running(scratch: Path, cases: int, repeat: int) -> Commands:
-    """A suite in pytest beside `karat run` and as many empty tests."""
+    """A suite in pytest beside `carob run` and as many empty tests."""
     suite, target = str(_suite(scratch, cases, "json")), "python:benchmarks.programs.echo:reply"
-    ours_with = ("--karat-target", target, "--karat-record", "results")
+    ours_with = ("--carob-target", target, "--carob-record", "results")
     commands = {
-        f"karat run of {cases:,} cases": (KARAT, "run", suite, "--target", target, "--results-dir", "results", "-q"),
+        f"carob run of {cases:,} cases": (CAROB, "run", suite, "--target", target, "--results-dir", "results", "-q"),
         f"run {cases:,} empty tests": (*PYTEST, str(_parametrized(scratch, cases))),
         f"run {cases:,} cases in pytest": (*PYTEST, *WITH, suite, *ours_with),
     }
@@ -92,7 +92,7 @@ def running(scratch: Path, cases: int, repeat: int) -> Commands:
     run, tests, ours = rows.values()
     walls = min(one.wall / (other.wall + third.wall) for one, other, third in zip(ours, run, tests, strict=True))
     goals = [
-        Goal("CPU of cases in pytest, times karat run and empty tests", ours.cpu_times(run, tests), MOST_RUNNING),
+        Goal("CPU of cases in pytest, times carob run and empty tests", ours.cpu_times(run, tests), MOST_RUNNING),
         Goal("wall time of cases in pytest, times both (least of the turns)", walls, MOST_RUNNING),
     ]
     return Commands("Running", rows, goals)
@@ -111,13 +111,13 @@ def _parametrized(scratch: Path, cases: int) -> Path:
 
 def _suite(scratch: Path, cases: int, kind: str) -> Path:
     """Cases that the echo passes, as one line each: JSON is YAML too."""
-    file = scratch / f"many.karat.{kind}"
+    file = scratch / f"many.carob.{kind}"
     expected = {"must_say_any": ["said"], "must_not_say": ["sorry"]}
     entries = [{"id": f"case-{n}", "prompt": f"say {n}", "tags": ["all"], "expected": expected} for n in range(cases)]
     if kind == "json":
-        file.write_text(json.dumps({"karat": 1, "cases": entries}, indent=1))
+        file.write_text(json.dumps({"carob": 1, "cases": entries}, indent=1))
     else:
-        file.write_text("karat: 1\ncases:\n" + "".join(f"  - {json.dumps(entry)}\n" for entry in entries))
+        file.write_text("carob: 1\ncases:\n" + "".join(f"  - {json.dumps(entry)}\n" for entry in entries))
     return file
 
 

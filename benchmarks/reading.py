@@ -1,4 +1,4 @@
-"""Reading a suite: Karat 1 beside an eval set of the same content, the YAML parser, and a promptfoo configuration."""
+"""Reading a suite: Carob 1 beside an eval set of the same content, the YAML parser, and a promptfoo configuration."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ import yaml
 
 from benchmarks.compare import Files, Plan
 from benchmarks.measure import REPOSITORY, environment, turn_about
-from benchmarks.ours import KARAT, suite
+from benchmarks.ours import CAROB, suite
 from benchmarks.tables import Commands, Goal
-from benchmarks.workload import write_karat_1
+from benchmarks.workload import write_carob_1
 
-EVAL_SET, JSON, YAML, PARSER = "eval set in JSON", "Karat 1 in JSON", "Karat 1 in YAML", "the YAML parser alone"
+EVAL_SET, JSON, YAML, PARSER = "eval set in JSON", "Carob 1 in JSON", "Carob 1 in YAML", "the YAML parser alone"
 MOST_TIMES_EVAL_SET = 1.2
 MOST_TIMES_PARSER_AND_JSON = 1.5
 MOST_TIMES_CONVERTED = 2.0
-PROMPTFOO, CONVERTED = "promptfoo in JSON", "converted to Karat 1, in JSON"
+PROMPTFOO, CONVERTED = "promptfoo in JSON", "converted to Carob 1, in JSON"
 PARSE = "import sys, yaml; [None for _ in yaml.parse(open(sys.argv[1]), Loader=getattr(yaml, 'CLoader', yaml.Loader))]"
 
 
 def section(plan: Plan) -> Commands:
-    """`karat validate` of the largest suite in each spelling."""
+    """`carob validate` of the largest suite in each spelling."""
     files = Files(plan.scratch, max(plan.sizes))
-    in_json = files.file("karat-1.json", lambda path: write_karat_1(path, files.cases))
-    in_yaml = files.file("karat-1.yaml", lambda path: _converted(in_json, path))
+    in_json = files.file("carob-1.json", lambda path: write_carob_1(path, files.cases))
+    in_yaml = files.file("carob-1.yaml", lambda path: _converted(in_json, path))
     promptfoo = files.file("promptfooconfig.json", lambda path: _write_promptfoo(path, files.cases))
     converted = files.file("converted.json", lambda path: _write_converted(promptfoo, path))
     commands = {
-        EVAL_SET: (KARAT, "validate", str(suite(files))),
-        JSON: (KARAT, "validate", str(in_json)),
-        YAML: (KARAT, "validate", str(in_yaml)),
+        EVAL_SET: (CAROB, "validate", str(suite(files))),
+        JSON: (CAROB, "validate", str(in_json)),
+        YAML: (CAROB, "validate", str(in_yaml)),
         PARSER: (sys.executable, "-c", PARSE, str(in_yaml)),
-        PROMPTFOO: (KARAT, "validate", str(promptfoo)),
-        CONVERTED: (KARAT, "validate", str(converted)),
+        PROMPTFOO: (CAROB, "validate", str(promptfoo)),
+        CONVERTED: (CAROB, "validate", str(converted)),
     }
     rows = turn_about(commands, plan.scratch / "read", plan.repeat)
     goals = [
-        Goal("CPU of Karat 1 in JSON, times the eval set's", rows[JSON].cpu_times(rows[EVAL_SET]), MOST_TIMES_EVAL_SET),
+        Goal("CPU of Carob 1 in JSON, times the eval set's", rows[JSON].cpu_times(rows[EVAL_SET]), MOST_TIMES_EVAL_SET),
         Goal(
-            "CPU of Karat 1 in YAML, times the parser's and JSON's",
+            "CPU of Carob 1 in YAML, times the parser's and JSON's",
             rows[YAML].cpu_times(rows[PARSER], rows[JSON]),
             MOST_TIMES_PARSER_AND_JSON,
         ),
@@ -56,7 +56,7 @@ def section(plan: Plan) -> Commands:
 
 
 def _converted(suite: Path, place: Path) -> None:
-    command = [KARAT, "convert", str(suite), "-o", str(place)]
+    command = [CAROB, "convert", str(suite), "-o", str(place)]
     subprocess.run(command, cwd=REPOSITORY, env=environment(place.parent, {}), check=True)
 
 

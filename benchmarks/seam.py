@@ -1,4 +1,4 @@
-"""What Karat adds to a call of a tool in its own process: `python -m benchmarks.seam`."""
+"""What Carob adds to a call of a tool in its own process: `python -m benchmarks.seam`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from time import process_time_ns
 
 from langchain_core.tools import tool
 
-from karat.evidence.recorder import Recorder
-from karat.targets.in_process.cases import RunningCase
-from karat.targets.in_process.wrapping import WRAPPING
+from carob.evidence.recorder import Recorder
+from carob.targets.in_process.cases import RunningCase
+from carob.targets.in_process.wrapping import WRAPPING
 
 LIMIT = 20
 """Microseconds that a call may take longer."""
@@ -32,7 +32,7 @@ def time_calls(calls: int) -> float:
 
 
 def compare(rounds: int, calls: int) -> list[tuple[float, float]]:
-    """The cost of a call without Karat and in a case, measured in turn, since a machine is not always as fast."""
+    """The cost of a call without Carob and in a case, measured in turn, since a machine is not always as fast."""
     return [(time_calls(calls), _in_a_case(lambda: time_calls(calls))) for _ in range(rounds)]
 
 

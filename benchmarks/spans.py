@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from karat.evidence.span_receiver import CaseWindow, Receiver
-from karat.evidence.spans.trace_context import TraceContext, TurnContext
+from carob.evidence.span_receiver import CaseWindow, Receiver
+from carob.evidence.spans.trace_context import TraceContext, TurnContext
 
 BATCH = 512
 AT_ONCE = 16

@@ -1,4 +1,4 @@
-"""What it costs to start: `karat --version` and `karat list` beside importing click."""
+"""What it costs to start: `carob --version` and `carob list` beside importing click."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 from benchmarks.compare import Files, Plan
 from benchmarks.measure import turn_about
-from benchmarks.ours import KARAT, suite
+from benchmarks.ours import CAROB, suite
 from benchmarks.tables import Commands, Goal
 
 RUNS = 20
@@ -20,8 +20,8 @@ def section(plan: Plan) -> Commands:
     listed = suite(Files(plan.scratch, LISTED))
     commands = {
         'python -c "import click"': (sys.executable, "-c", "import click"),
-        "karat --version": (KARAT, "--version"),
-        "karat list SUITE": (KARAT, "list", str(listed)),
+        "carob --version": (CAROB, "--version"),
+        "carob list SUITE": (CAROB, "list", str(listed)),
     }
     rows = turn_about(commands, plan.scratch / "start", RUNS * plan.repeat)
     (_, click), *ours = rows.items()

@@ -23,14 +23,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TypeVar
 
-from karat.evidence.model_evidence import read_traffic
-from karat.evidence.model_traffic import ModelTraffic
-from karat.journal.redaction import Redactor
-from karat.options import TapeMode
-from karat.proxy.server import CaseSession, ServiceProxy
-from karat.proxy.tape.file import Tape, read_tape
-from karat.proxy.tape.player import TapePlayer
-from karat.proxy.tape.requests import IgnoreRules
+from carob.evidence.model_evidence import read_traffic
+from carob.evidence.model_traffic import ModelTraffic
+from carob.journal.redaction import Redactor
+from carob.options import TapeMode
+from carob.proxy.server import CaseSession, ServiceProxy
+from carob.proxy.tape.file import Tape, read_tape
+from carob.proxy.tape.player import TapePlayer
+from carob.proxy.tape.requests import IgnoreRules
 
 Measured = TypeVar("Measured")
 PATH = "/v1/chat/completions"

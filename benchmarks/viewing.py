@@ -21,18 +21,18 @@ from msgspec import structs
 from benchmarks.compare import Files
 from benchmarks.measure import measured
 from benchmarks.ours import journal as recorded
-from benchmarks.ours import karat_rescore
-from karat.journal.index import Index
-from karat.journal.reader import Journal
-from karat.journal.writer import begin, encode
-from karat.plugins.project import Project
-from karat.reports.artifacts import open_atomic
-from karat.reports.html.report import HtmlReport
-from karat.targets.browser.environment import find_browser, launch_arguments
-from karat.viewer.serving import bind_port, build_server
+from benchmarks.ours import carob_rescore
+from carob.journal.index import Index
+from carob.journal.reader import Journal
+from carob.journal.writer import begin, encode
+from carob.plugins.project import Project
+from carob.reports.artifacts import open_atomic
+from carob.reports.html.report import HtmlReport
+from carob.targets.browser.environment import find_browser, launch_arguments
+from carob.viewer.serving import bind_port, build_server
 
 MOST_MB, MOST_MS, MOST_TIMES, MOST_MEMORY, MOST_FIRST = 25.0, 100.0, 3.0, 1.25, 1.0
-IMPORTS = "from pathlib import Path; from karat.journal.index import Index"
+IMPORTS = "from pathlib import Path; from carob.journal.index import Index"
 WORDS = "pallets unloaded 77"
 TYPE = """async (word) => {
   const field = document.querySelector("input[type=search]"), spent = [];
@@ -53,7 +53,7 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--cases", type=int, default=10_000)
     parser.add_argument("--times", type=int, default=10, help="how many times as many cases the index has")
     asked = parser.parse_args(given)
-    scratch = Path(tempfile.mkdtemp(prefix="karat-bench-"))
+    scratch = Path(tempfile.mkdtemp(prefix="carob-bench-"))
     try:
         for name, found, most in _figures(scratch, asked.cases, asked.times):
             print(f"{name}: {found:.2f} (at most {most:g}){'' if found <= most else ' MISSED'}", flush=True)
@@ -63,7 +63,7 @@ def main(given: Sequence[str] | None = None) -> int:
 
 
 def _figures(scratch: Path, cases: int, times: int) -> Iterator[tuple[str, float, float]]:
-    command = list(karat_rescore("rescore", recorded).command(Files(scratch, cases), scratch / "rescored"))
+    command = list(carob_rescore("rescore", recorded).command(Files(scratch, cases), scratch / "rescored"))
     measured(command, scratch / "rescore")
     journal = Journal(next((scratch / "rescored").glob("*.jsonl")))
     page = scratch / "report.html"

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.watch`: karat watch where spans come late, doubled and out of order, or are lost.
+"""`python -m benchmarks.watch`: carob watch where spans come late, doubled and out of order, or are lost.
 
 The process is killed once and ended once while spans arrive, and started again. What the exporter sent is held against
 a check of the spans that were acknowledged, written to a file: each conversation must be judged once, again where spans
@@ -31,11 +31,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-import karat
-from karat.system.loopback import Connection, HttpRequest, LoopbackServer, format_reply
+import carob
+from carob.system.loopback import Connection, HttpRequest, LoopbackServer, format_reply
 
 POLICY = """\
-karat: 1
+carob: 1
 rules:
   - id: explicit-yes
     each: { call: cancel_order }
@@ -48,7 +48,7 @@ rules:
 RULES = ("explicit-yes", "look-first", "never-refund")
 LATE, LOST, DOUBLED, TWO_TURNS = 0.03, 0.03, 0.05, 0.2
 QUIET, PATIENCE, LATENESS = 2.0, 6.0, 9.0
-"""Seconds: as `karat watch` is asked for, and how late what is late comes."""
+"""Seconds: as `carob watch` is asked for, and how late what is late comes."""
 SPREAD = 1.5
 """The spans of a turn come within so many seconds, in any order."""
 SENDERS = 4
@@ -234,7 +234,7 @@ class Stream:
 
 
 class Process:
-    """`karat watch` as a process, which is started again after it was ended."""
+    """`carob watch` as a process, which is started again after it was ended."""
 
     def __init__(self, folder: Path, export: str, quiet: float, patience: float) -> None:
         self._folder = folder
@@ -247,10 +247,10 @@ class Process:
 
     def start(self) -> None:
         command = [
-            str(Path(sys.executable).with_name("karat")),
+            str(Path(sys.executable).with_name("carob")),
             "watch",
             "--rules",
-            str(self._folder / "policy.karat.yaml"),
+            str(self._folder / "policy.carob.yaml"),
         ]
         command += ["--port", str(self.port), "--folder", str(self._folder / "watch"), *self._options]
         self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
@@ -353,10 +353,10 @@ def watch_stream(
     patience: float = PATIENCE,
     lateness: float = LATENESS,
 ) -> Outcome:
-    """Send a stream of conversations to `karat watch`, which is killed once and ended once; what came of it."""
+    """Send a stream of conversations to `carob watch`, which is killed once and ended once; what came of it."""
     seconds = minutes * 60
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "policy.karat.yaml").write_text(POLICY)
+    (folder / "policy.carob.yaml").write_text(POLICY)
     with Collector() as collector:
         process = Process(folder, collector.url, quiet, patience)
         process.start()
@@ -384,7 +384,7 @@ def _wait_until_judged(process: Process) -> None:
     until = time.monotonic() + SETTLE_SECONDS
     while time.monotonic() < until:
         figures = process.measure()
-        if figures and not (figures["karat_watch_open_conversations"] or figures["karat_watch_unsent_reports"]):
+        if figures and not (figures["carob_watch_open_conversations"] or figures["carob_watch_unsent_reports"]):
             return
         time.sleep(0.25)
 
@@ -395,9 +395,9 @@ def check_spans(folder: Path, spans: Sequence[Json]) -> dict[str, dict[str, str]
     with path.open("wb") as file:
         for span in spans:
             file.write(msgspec.json.encode({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}) + b"\n")
-    judge = karat.prepare_judge(str(folder / "policy.karat.yaml"))
+    judge = carob.prepare_judge(str(folder / "policy.carob.yaml"))
     outcomes = {}
-    for conversation in karat.read_conversations(path):
+    for conversation in carob.read_conversations(path):
         verdicts = judge.judge(conversation.trace, conversation.tags, conversation.metadata)  # type: ignore[union-attr]
         outcomes[conversation.id] = {v.rule: v.outcome.value for v in verdicts if v.outcome != "not_triggered"}
     return outcomes
@@ -416,20 +416,20 @@ class Received:
         self.first: dict[str, set[str]] = defaultdict(set)
         seen: set[tuple[str, str]] = set()
         for moment, event in events:
-            key = (event["karat.judgement"], event["gen_ai.evaluation.name"])
+            key = (event["carob.judgement"], event["gen_ai.evaluation.name"])
             self.repeated += key in seen
             if key not in seen:
                 seen.add(key)
                 self._note(moment, event)
 
     def _note(self, moment: float, event: Json) -> None:
-        name, revision = event["gen_ai.conversation.id"], event["karat.revision"]
+        name, revision = event["gen_ai.conversation.id"], event["carob.revision"]
         if not name.startswith("s-"):  # the root, which names the session, had not come yet
             return
         self.judged_at.setdefault(name, moment)
         self.moments.append((name, moment))
         if revision == 1:
-            self.first[name].add(event["karat.judgement"])
+            self.first[name].add(event["carob.judgement"])
         if revision > self.revisions.get(name, 0):
             self.latest[name] = {}
         self.revisions[name] = max(revision, self.revisions.get(name, 0))
@@ -493,7 +493,7 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--rate", type=float, default=2_000.0, help="conversations a minute")
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args(given)
-    scratch = Path(tempfile.mkdtemp(prefix="karat-bench-"))
+    scratch = Path(tempfile.mkdtemp(prefix="carob-bench-"))
     try:
         outcome = watch_stream(scratch, minutes=asked.minutes, rate=asked.rate, seed=asked.seed)
     finally:

@@ -89,12 +89,12 @@ def write_cases(path: Path, count: int) -> None:
 def write_suite(path: Path, count: int, version: str = '"version": "0.3"') -> None:
     """The same as an eval set."""
     head = f'{{{version}, "name": "benchmark", "cases": [\n'
-    write_json(path, head, map(_as_karat, cases(count)))
+    write_json(path, head, map(_as_carob, cases(count)))
 
 
-def write_karat_1(path: Path, count: int) -> None:
-    """The same as a suite in Karat 1."""
-    write_suite(path, count, '"karat": 1')
+def write_carob_1(path: Path, count: int) -> None:
+    """The same as a suite in Carob 1."""
+    write_suite(path, count, '"carob": 1')
 
 
 def write_promptfoo(path: Path, count: int, provider: Path) -> None:
@@ -111,7 +111,7 @@ def write_recording(path: Path, count: int) -> None:
             out.write(json.dumps({**case, "text": text_for(case["input"]), "tool_calls": TOOL_CALLS}) + "\n")
 
 
-def _as_karat(case: Case) -> Case:
+def _as_carob(case: Case) -> Case:
     first, second, never, pattern, other_pattern, tool = (value for _, value in case["checks"])
     expected = {
         "expected_contains": [first, second],

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import click
 
-from karat.cli.main import karat
-from karat.errors import ExitCode
+from carob.cli.main import carob
+from carob.errors import ExitCode
 
 ROOT = Path(__file__).parents[1]
-SOURCES = (ROOT / "src" / "karat", ROOT / "src" / "karat_pytest")
+SOURCES = (ROOT / "src" / "carob", ROOT / "src" / "carob_pytest")
 MARK = "…"
 MOST = 3
 """Messages that are shown of one error; they differ in the place that they are about."""
@@ -31,7 +31,7 @@ NAME = re.compile(r"[a-z]+(-[a-z0-9]+)*")
 COMMANDS = """\
 # Commands
 
-Every command with its options, as `karat COMMAND --help` prints them. This page is written by
+Every command with its options, as `carob COMMAND --help` prints them. This page is written by
 `python docs/commands_and_errors.py` from the code.
 
 ## Exit codes
@@ -42,8 +42,8 @@ Every command with its options, as `karat COMMAND --help` prints them. This page
 CODES = {
     ExitCode.OK: "every case passed, and every gate",
     ExitCode.FAILED: "a case failed, had an error or is PARTIAL; a gate was not met; `audit` or `lint` found something",
-    ExitCode.INTERRUPTED: "interrupted; what was finished is kept, and `karat resume` continues",
-    ExitCode.INTERNAL: "Karat itself failed, or could not write a file",
+    ExitCode.INTERRUPTED: "interrupted; what was finished is kept, and `carob resume` continues",
+    ExitCode.INTERNAL: "Carob itself failed, or could not write a file",
     ExitCode.USAGE: "a wrong option, configuration or suite; nothing was run",
     ExitCode.NOTHING_SELECTED: "no case was selected",
 }
@@ -61,14 +61,14 @@ TABLE = "\n| message | fix |\n|---|---|\n"
 def commands_page() -> str:
     """The page of commands."""
     lines = [COMMANDS, *(f"| {code.value} | {meaning} |\n" for code, meaning in CODES.items())]
-    context = click.Context(karat, info_name="karat", show_default=True)
-    for name in karat.list_commands(context):
-        command = karat.get_command(context, name)
+    context = click.Context(carob, info_name="carob", show_default=True)
+    for name in carob.list_commands(context):
+        command = carob.get_command(context, name)
         if command is None or command.hidden:
             continue
         own = click.Context(
             command,
-            info_name=f"karat {name}",
+            info_name=f"carob {name}",
             help_option_names=["-h", "--help"],
             terminal_width=100,
             max_content_width=100,

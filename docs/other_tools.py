@@ -7,8 +7,8 @@ from json import dumps
 from pathlib import Path
 from typing import TypedDict
 
-from karat.suites.documents.yaml import YamlDocument
-from karat.suites.documents.yaml_text import text
+from carob.suites.documents.yaml import YamlDocument
+from carob.suites.documents.yaml_text import text
 
 HERE = Path(__file__).parent
 PAGE = HERE / "other-tools.md"
@@ -16,7 +16,7 @@ MARK = "<!-- Written by docs/other_tools.py from here on. -->\n"
 
 
 class Row(TypedDict, total=False):
-    """What a tool says, and by which way Karat says it, or why it does not."""
+    """What a tool says, and by which way Carob says it, or why it does not."""
 
     says: list[str]
     way: str
@@ -61,12 +61,12 @@ def page() -> str:
 def _lines(known: Table) -> Iterator[str]:
     for name, tool in known["tools"].items():
         about = f" {tool['about']}" if "about" in tool else ""
-        yield f"## {name}\n\n[Documentation]({tool['page']}).{about}\n\n| {name} | Karat |\n|---|---|"
+        yield f"## {name}\n\n[Documentation]({tool['page']}).{about}\n\n| {name} | Carob |\n|---|---|"
         for row in tool["rows"]:
             says = ", ".join(f"`{one}`" for one in row["says"])
-            in_karat = f"`{shown(known['ways'][row['way']]['expected'])}`" if "way" in row else "not in Karat"
+            in_carob = f"`{shown(known['ways'][row['way']]['expected'])}`" if "way" in row else "not in Carob"
             note = row.get("note", row.get("absent"))
-            yield f"| {says} | {in_karat.replace('|', chr(92) + '|')}{f': {note}' if note else ''} |"
+            yield f"| {says} | {in_carob.replace('|', chr(92) + '|')}{f': {note}' if note else ''} |"
         yield ""
 
 

@@ -7,11 +7,11 @@ import tempfile
 import threading
 from pathlib import Path
 
-import karat
-from karat.analysis.compare.report import comparison_page
-from karat.analysis.matrix.report import matrix_html
-from karat.journal.index import Index
-from karat.targets.browser.environment import find_browser, launch_arguments
+import carob
+from carob.analysis.compare.report import comparison_page
+from carob.analysis.matrix.report import matrix_html
+from carob.journal.index import Index
+from carob.targets.browser.environment import find_browser, launch_arguments
 
 IMAGES = Path(__file__).parent / "images"
 SIZE = {"width": 1180, "height": 760}
@@ -30,7 +30,7 @@ CASE = """
       must_not_say: [as an AI, Anything else]
 """
 NAMES = ("late-parcel", "twice-charged", "wrong-size", "broken-lamp", "lost-parcel", "gift")
-SUITE = "karat: 1\ncases:" + "".join(CASE.format(name=name) for name in NAMES)
+SUITE = "carob: 1\ncases:" + "".join(CASE.format(name=name) for name in NAMES)
 
 
 def answer(prompt: str) -> dict[str, object]:
@@ -60,11 +60,11 @@ def careless(prompt: str) -> dict[str, object]:
     return {**told, "final_message": f"Good news! {told['final_message']}"}
 
 
-def write_pages(first: karat.RunResult) -> dict[str, str]:
+def write_pages(first: carob.RunResult) -> dict[str, str]:
     """The pages that are files of their own: several runs side by side, and two of them compared."""
-    runs = [first, karat.run("suite.yaml", careless, results_dir="runs")]
-    Path("matrix.html").write_bytes(matrix_html(karat.matrix(runs)))
-    Path("compare.html").write_bytes(comparison_page(karat.compare_runs(*runs)))
+    runs = [first, carob.run("suite.yaml", careless, results_dir="runs")]
+    Path("matrix.html").write_bytes(matrix_html(carob.matrix(runs)))
+    Path("compare.html").write_bytes(comparison_page(carob.compare_runs(*runs)))
     return {name: Path(f"{name}.html").resolve().as_uri() for name in ("matrix", "compare")}
 
 
@@ -75,9 +75,9 @@ def main() -> None:
         os.environ["XDG_CACHE_HOME"] = folder
         os.chdir(folder)
         Path("suite.yaml").write_text(SUITE, encoding="utf-8")
-        done = karat.run("suite.yaml", answer, results_dir="runs")
+        done = carob.run("suite.yaml", answer, results_dir="runs")
         run = f"run/{Index.key_of(Path(done.journal.path))}"
-        viewer = karat.open_viewer("runs")
+        viewer = carob.open_viewer("runs")
         thread = threading.Thread(target=viewer.run)
         thread.start()
         with sync_playwright() as playwright:

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from karat.analysis.audit.operators.catalog import EVERY_OPERATOR
-from karat.checks.catalog import CheckCatalog
-from karat.matchers.reading import DOLLAR_KEYS
-from karat.model.suite import DEFAULT_WEIGHTS
-from karat.model.verdict import Group
-from karat.options import HOW_TO_RUN, SELECTION, Option
-from karat.plugins.project import Project
-from karat.suites.formats.catalog import find_format
-from karat.suites.shapes.types import NAME as MATCHER
-from karat.text.words import LISTS, WordList
+from carob.analysis.audit.operators.catalog import EVERY_OPERATOR
+from carob.checks.catalog import CheckCatalog
+from carob.matchers.reading import DOLLAR_KEYS
+from carob.model.suite import DEFAULT_WEIGHTS
+from carob.model.verdict import Group
+from carob.options import HOW_TO_RUN, SELECTION, Option
+from carob.plugins.project import Project
+from carob.suites.formats.catalog import find_format
+from carob.suites.shapes.types import NAME as MATCHER
+from carob.text.words import LISTS, WordList
 
 CATALOG = CheckCatalog(Project())
 HEAD = """\
@@ -25,7 +25,7 @@ Every key of `expected`, by the group that it scores in, then the [keys that are
 and the [matchers](#matchers). [suites.md](suites.md) has an example of each key. This page is written by
 `python docs/reference.py` from the code.
 
-Karat looks for text in the final message, and ignores letter case, repeated white space and typographic quotes. Regexes
+Carob looks for text in the final message, and ignores letter case, repeated white space and typographic quotes. Regexes
 ignore letter case, and `^` and `$` match at every line. Required words must be visible to a reader; forbidden words are
 found however they are written: [how words are read](expect-answers.md#how-words-are-read).
 """
@@ -70,22 +70,22 @@ MANY = {
 WORDS_HEAD = """\
 # Word lists
 
-The words that Karat looks for in answers. It uses no others and does not guess what other words mean. This page is
+The words that Carob looks for in answers. It uses no others and does not guess what other words mean. This page is
 written by `python docs/reference.py` from the lists in the code.
 
 An entry matches as whole words and ignores letter case. `(a|b)` are alternatives, and `...` is up to four words.
 Claims and requests are read in German, Spanish, French, Portuguese, Japanese and Chinese too. The other lists are
 English. To replace a list, write `words: {refusal: [...]}` at the top of a suite; to add to it, write
-`words: {refusal: {add: [...]}}`. A table `[words]` in `karat.toml` does the same for every suite.
+`words: {refusal: {add: [...]}}`. A table `[words]` in `carob.toml` does the same for every suite.
 
-A wrong answer can pass if it uses other words, or these words with another meaning. `karat audit` tries such answers,
+A wrong answer can pass if it uses other words, or these words with another meaning. `carob audit` tries such answers,
 and shows [what your suite cannot catch](audit.md#the-limits-of-literal-words).
 """
 
 OPERATORS_HEAD = """\
 # Audit operators
 
-What [`karat audit`](audit.md) makes wrong, and the keys of `expected` that can catch it. Operators that are not in the
+What [`carob audit`](audit.md) makes wrong, and the keys of `expected` that can catch it. Operators that are not in the
 kill rate are reported *apart*, with what would help. This page is written by `python docs/reference.py` from the code.
 
 """

@@ -11,10 +11,10 @@ import msgspec
 from golden_report import RULE, SECTIONS, refused, show
 from msgspec import structs
 
-import karat
-from karat.engine.events import CaseFinished, Event
-from karat.plugins.project import find_project
-from karat.targets.config import TargetConfig, read_config
+import carob
+from carob.engine.events import CaseFinished, Event
+from carob.plugins.project import find_project
+from carob.targets.config import TargetConfig, read_config
 
 SECONDS_PER_CASE = 300.0
 
@@ -23,25 +23,25 @@ def main(sets: Path, count: int) -> int:
     """Run that many cases, taken evenly from all sets; 0 if every one was judged, else 1."""
     try:
         records = asyncio.run(run(sets, count))
-    except karat.KaratError as error:
+    except carob.CarobError as error:
         return refused(error)
     print(f"\n{RULE}\nSUMMARY\n{RULE}\n{summary(records)}")
-    return 1 if any(record.verdict.status is karat.CaseStatus.ERROR for record in records) else 0
+    return 1 if any(record.verdict.status is carob.CaseStatus.ERROR for record in records) else 0
 
 
-async def run(sets: Path, count: int) -> list[karat.CaseRecord]:
+async def run(sets: Path, count: int) -> list[carob.CaseRecord]:
     """The records of all sections. One event loop for all: the model's client does not outlive its loop."""
-    suites = [(kind, karat.load_suite(sets / name)) for kind, name in SECTIONS]
+    suites = [(kind, carob.load_suite(sets / name)) for kind, name in SECTIONS]
     target = with_language_model(read_config(find_project()).targets["dyno"])
     chosen = spread([(kind, case) for kind, suite in suites for case in suite.cases], count)
-    records: list[karat.CaseRecord] = []
+    records: list[carob.CaseRecord] = []
     for number, (kind, suite) in enumerate(suites):
         cases = tuple(case for of, case in chosen if of == kind)
         if cases:
             print(("\n" if number else "") + f"{RULE}\nRUNNING {kind.upper()} TESTS WITH A LANGUAGE MODEL\n{RULE}")
             part = structs.replace(suite, cases=cases)
             listen = [lambda event, kind=kind: show_choice(event, kind)]
-            result = await karat.arun(part, target, listeners=listen, results_dir=Path("karat-results"))
+            result = await carob.arun(part, target, listeners=listen, results_dir=Path("carob-results"))
             records += result.records
     return records
 
@@ -51,7 +51,7 @@ def with_language_model(target: TargetConfig) -> TargetConfig:
     return structs.replace(target, env={**target.env, "DYNO_MODEL": "local"}, timeout=SECONDS_PER_CASE)
 
 
-def spread(cases: Sequence[tuple[str, karat.Case]], count: int) -> list[tuple[str, karat.Case]]:
+def spread(cases: Sequence[tuple[str, carob.Case]], count: int) -> list[tuple[str, carob.Case]]:
     """That many cases, evenly over the whole list."""
     count = min(count, len(cases))
     return [cases[(2 * place + 1) * len(cases) // (2 * count)] for place in range(count)]
@@ -66,10 +66,10 @@ def show_choice(event: Event, kind: str) -> None:
         print(f"  {seconds:.1f} s, tools: {', '.join(chosen) or 'none'} (wanted: {', '.join(wanted) or 'none'})")
 
 
-def summary(records: Sequence[karat.CaseRecord]) -> str:
+def summary(records: Sequence[carob.CaseRecord]) -> str:
     """The figures of the run, as measured."""
-    judged = [r for r in records if r.verdict.status is not karat.CaseStatus.ERROR]
-    passed = sum(r.verdict.status is karat.CaseStatus.PASS for r in judged)
+    judged = [r for r in records if r.verdict.status is not carob.CaseStatus.ERROR]
+    passed = sum(r.verdict.status is carob.CaseStatus.PASS for r in judged)
     right = sum(sorted(chosen_tools(r)) == sorted(wanted_tools(r.case)) for r in judged)
     calling = [r for r in judged if wanted_tools(r.case)]
     called = sum(sorted(chosen_tools(r)) == sorted(wanted_tools(r.case)) for r in calling)
@@ -85,14 +85,14 @@ def summary(records: Sequence[karat.CaseRecord]) -> str:
     )
 
 
-def wanted_tools(case: karat.Case) -> list[str]:
+def wanted_tools(case: carob.Case) -> list[str]:
     for spec in case.checks:
         if spec.name == "tools_used":
             return list(msgspec.json.decode(spec.args)["tools"])
     return []
 
 
-def chosen_tools(record: karat.CaseRecord) -> list[str]:
+def chosen_tools(record: carob.CaseRecord) -> list[str]:
     return [call.name for call in record.trace.tool_calls]
 
 

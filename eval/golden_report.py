@@ -8,10 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-import karat
-from karat.engine.events import CaseFinished, Event
-from karat.model.check import CheckSpec
-from karat.reports.escaping import terminal
+import carob
+from carob.engine.events import CaseFinished, Event
+from carob.model.check import CheckSpec
+from carob.reports.escaping import terminal
 
 RULE = "=" * 70
 SECTIONS = (("decision", "agent_decisions_v1.0.0.json"), ("qa", "agent_qa_v1.0.0.json"))
@@ -23,10 +23,10 @@ def main(sets: Path, target: str = "dyno") -> int:
     for number, (kind, name) in enumerate(SECTIONS):
         say(("\n" if number else "") + f"{RULE}\nRUNNING {kind.upper()} TESTS\n{RULE}")
         try:
-            result = karat.run(
-                sets / name, target, results_dir=Path("karat-results"), listeners=[lambda e, k=kind: show(e, k)]
+            result = carob.run(
+                sets / name, target, results_dir=Path("carob-results"), listeners=[lambda e, k=kind: show(e, k)]
             )
-        except karat.KaratError as error:
+        except carob.CarobError as error:
             return refused(error)
         summary = result.summary
         passed += summary.passed
@@ -36,7 +36,7 @@ def main(sets: Path, target: str = "dyno") -> int:
     return 1 if failed else 0
 
 
-def refused(error: karat.KaratError) -> int:
+def refused(error: carob.CarobError) -> int:
     """A run that could not be made, in one line."""
     print(terminal(str(error), 1_000), file=sys.stderr)
     return 1
@@ -55,24 +55,24 @@ def show(event: Event, kind: str) -> None:
     if not isinstance(event, CaseFinished):
         return
     status = event.done.status
-    good = status is karat.CaseStatus.PASS
+    good = status is carob.CaseStatus.PASS
     say(f"{'✓' if good else '✗'} {status.value} [{kind}] {terminal(event.item.case.id)}")
     if not good:
         for reason in reasons(event.record):
             say(f"  • {terminal(reason, 300)}")
 
 
-def reasons(record: karat.CaseRecord) -> list[str]:
+def reasons(record: carob.CaseRecord) -> list[str]:
     """Why a case did not pass: its error, or a line for each check that does not hold."""
     if record.trace.error is not None:
         return [f"Error: {record.trace.error.message}"]
     pairs = zip(record.case.checks, record.verdict.checks, strict=True)
-    return [_reason(spec, result) for spec, result in pairs if result.status is not karat.Status.PASSED]
+    return [_reason(spec, result) for spec, result in pairs if result.status is not carob.Status.PASSED]
 
 
-def _reason(spec: CheckSpec, result: karat.CheckResult) -> str:
+def _reason(spec: CheckSpec, result: carob.CheckResult) -> str:
     args = msgspec.json.decode(spec.args)
-    if result.status is karat.Status.FAILED:
+    if result.status is carob.Status.FAILED:
         if spec.name in ("reason_contains", "expected_contains"):
             return f"Expected substring {args['phrase']!r} not found in response"
         if spec.name == "must_not_contain":
@@ -84,6 +84,6 @@ def _reason(spec: CheckSpec, result: karat.CheckResult) -> str:
             return f"Expected rows {rows} in the database, found {result.found} by {args['sql']}"
         if spec.name == "allocation_valid":
             return f"Expected allocation_valid={args['valid']}, found {result.found!r} in response"
-    if result.status is karat.Status.UNKNOWN:
+    if result.status is carob.Status.UNKNOWN:
         return f"Unknown {result.name}: {result.found}"
     return f"Expected {result.name} {result.expected}, found {result.found}"

@@ -1,7 +1,7 @@
 """The steps of the GitHub Action (action.yml): run, compare, comment, decide.
 
 Everything comes in by environment variables and goes out by the files that GitHub names, so each step can be run by
-hand. It needs nothing but Karat, in the Python that runs it. The token of the job is used for the comment alone.
+hand. It needs nothing but Carob, in the Python that runs it. The token of the job is used for the comment alone.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import karat
+import carob
 
-WORK = Path(".karat-action")
+WORK = Path(".carob-action")
 BASE, NEW, PAGES, COMMENT, STATE = (WORK / name for name in ("base", "new", "report", "comment.md", "state.json"))
 LONGEST_COMMENT = 60_000
 """GitHub takes 65,536 characters."""
@@ -33,7 +33,7 @@ MOST_PAGES = 30
 
 def given(name: str, default: str = "") -> str:
     """An input of the action."""
-    return os.environ.get(f"KARAT_{name}", "").strip() or default
+    return os.environ.get(f"CAROB_{name}", "").strip() or default
 
 
 def suites() -> list[str]:
@@ -53,10 +53,10 @@ def set_outputs(**values: object) -> None:
         file.write(lines)
 
 
-def run_karat(*arguments: str, stdout: Any = None) -> subprocess.CompletedProcess[str]:
+def run_carob(*arguments: str, stdout: Any = None) -> subprocess.CompletedProcess[str]:
     """The command of the Python that runs this, else the one that the shell would find."""
-    own = Path(sys.executable).with_name("karat")
-    command = str(own) if own.is_file() else "karat"
+    own = Path(sys.executable).with_name("carob")
+    command = str(own) if own.is_file() else "carob"
     return subprocess.run([command, *arguments], stdout=stdout, text=True, encoding="utf-8", check=False)
 
 
@@ -71,29 +71,29 @@ def plan() -> None:
     WORK.mkdir()
     branch = os.environ.get("GITHUB_BASE_REF") or os.environ.get("GITHUB_REF_NAME", "")
     safe = hashlib.sha256(branch.encode()).hexdigest()[:12]
-    set_outputs(prefix=f"karat-{slug()}-{safe}-", slug=slug())
+    set_outputs(prefix=f"carob-{slug()}-{safe}-", slug=slug())
 
 
 def run() -> None:
     """Run the suites. The exit code is kept for `decide`: what follows is wanted for a red run too."""
     target = ["--target", given("TARGET")] if given("TARGET") else []
-    done = run_karat("run", *suites(), *target, "--results-dir", str(NEW), *shlex.split(given("ARGS")))
+    done = run_carob("run", *suites(), *target, "--results-dir", str(NEW), *shlex.split(given("ARGS")))
     save_state(run=done.returncode)
     journals = sorted(NEW.glob("*.jsonl"))
     counts = dict.fromkeys(("passed", "failed", "unknown", "error"), 0)
     for journal in journals:
-        summary = karat.Journal(journal).summary
+        summary = carob.Journal(journal).summary
         figures = (summary.passed, summary.failed, summary.partial, summary.error)
         counts = {name: counts[name] + figure for name, figure in zip(counts, figures, strict=True)}
     if journals:
-        run_karat("report", *map(str, journals), "--format", "html", "--output", f"{PAGES}/", stdout=subprocess.DEVNULL)
+        run_carob("report", *map(str, journals), "--format", "html", "--output", f"{PAGES}/", stdout=subprocess.DEVNULL)
     set_outputs(**counts, report=PAGES if PAGES.is_dir() else "", journals=" ".join(map(str, journals)))
 
 
 def compare() -> None:
     """Write the comment: each run against the one of the base branch, if that is there, and what did not pass."""
     journals = sorted(NEW.glob("*.jsonl"))
-    parts = [f"<!-- karat:{slug()} -->", f"### Karat: `{given('SUITE').replace('`', '')}`"]
+    parts = [f"<!-- carob:{slug()} -->", f"### Carob: `{given('SUITE').replace('`', '')}`"]
     gates: list[int] = []
     without_base = False
     for journal in journals:
@@ -102,9 +102,9 @@ def compare() -> None:
         if has_base:
             table = WORK / "comparison.md"
             options = ["--format", "markdown", "--output", str(table), *shlex.split(given("GATE"))]
-            gates.append(run_karat("compare", str(BASE), str(journal), *options).returncode)
+            gates.append(run_carob("compare", str(BASE), str(journal), *options).returncode)
             parts += [table.read_text("utf-8")] if table.is_file() else []
-        summary = run_karat("report", str(journal), "--format", "github-summary", "-o", "-", stdout=subprocess.PIPE)
+        summary = run_carob("report", str(journal), "--format", "github-summary", "-o", "-", stdout=subprocess.PIPE)
         folded = "<details><summary>The run</summary>\n\n", "\n\n</details>"
         parts += [f"{folded[0]}{summary.stdout}{folded[1]}" if has_base else summary.stdout]
     if not journals:
@@ -161,7 +161,7 @@ def decide() -> int:
 
 def _is_base_of(base: Path, new: Path) -> bool:
     """Whether two journals are runs of one suite against one target."""
-    before, after = karat.Journal(base).header, karat.Journal(new).header
+    before, after = carob.Journal(base).header, carob.Journal(new).header
     return (before.suite, before.target) == (after.suite, after.target)
 
 
@@ -183,7 +183,7 @@ def _comments(address: str, token: str) -> Iterable[dict[str, Any]]:
 
 
 def _request(method: str, address: str, token: str, content: object = None) -> Any:
-    headers = {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json", "User-Agent": "karat"}
+    headers = {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json", "User-Agent": "carob"}
     data = None if content is None else json.dumps(content).encode()
     asked = urllib.request.Request(address, data=data, headers=headers, method=method)
     with urllib.request.urlopen(asked, timeout=SECONDS) as answer:
@@ -196,7 +196,7 @@ def _job_link() -> str:
 
 
 def _notice(text: str) -> None:
-    print(f"::notice title=Karat::{text}")
+    print(f"::notice title=Carob::{text}")
 
 
 STEPS = {step.__name__: step for step in (plan, run, compare, keep, comment, decide)}

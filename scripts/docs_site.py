@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-REPOSITORY = "https://karat.example/blob/main"
+REPOSITORY = "https://carob.example/blob/main"
 LINK = re.compile(r"(\]\()(\.\./[^)\s#]+)(#[^)\s]*)?(\))")
 DIALOG = ' role="dialog">'
 SHIM = "https://unpkg.com/iframe-worker/shim"
 INTRODUCTION = """\
-# Karat
+# Carob
 
 > Contract tests for AI agents: suites of cases, run against the real agent and judged by deterministic checks.
 

@@ -1,7 +1,7 @@
-"""Declares the keywords of `karat.check`, `karat.case` and `karat.suite` for editors and type checkers.
+"""Declares the keywords of `carob.check`, `carob.case` and `carob.suite` for editors and type checkers.
 
-The build of Karat writes the file, for an editable install too; `python scripts/keywords.py` writes it again.
-Nothing imports it when Karat runs.
+The build of Carob writes the file, for an editable install too; `python scripts/keywords.py` writes it again.
+Nothing imports it when Carob runs.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from typing import (
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 SOURCE = Path(__file__).parents[1] / "src"
-FILE = SOURCE / "karat" / "checks" / "_keywords.pyi"
+FILE = SOURCE / "carob" / "checks" / "_keywords.pyi"
 HEAD = '''\
-"""The keywords of `karat.check`, `karat.case` and `karat.suite`. Written by scripts/keywords.py from the catalog."""
+"""The keywords of `carob.check`, `carob.case` and `carob.suite`. Written by scripts/keywords.py from the catalog."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypedDict
@@ -64,7 +64,7 @@ OF_CASE = {
 
 
 class KeywordsHook(BuildHookInterface[Any]):
-    """Writes the file before Karat is packed or installed."""
+    """Writes the file before Carob is packed or installed."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         write_keywords()
@@ -81,8 +81,8 @@ def keywords_module() -> str:
     """The module that declares the keywords, from the fields of the checks."""
     if str(SOURCE) not in sys.path:
         sys.path.insert(0, str(SOURCE))
-    from karat.checks.catalog import CHECKS  # late: a build imports Karat from the sources that it packs
-    from karat.suites.formats.karat1 import shape
+    from carob.checks.catalog import CHECKS  # late: a build imports Carob from the sources that it packs
+    from carob.suites.formats.carob1 import shape
 
     classes: dict[str, str] = {}
     fields = [field for check in CHECKS for field in check.fields]
@@ -93,9 +93,9 @@ def keywords_module() -> str:
     expected = "ExpectedKeywords"
     declared = (
         _typed_dict(expected, "What is expected of a trace, in the words of a suite.", keys),
-        _typed_dict("CheckKeywords", "The keywords of `karat.check`.", OF_SUITE, expected),
-        _typed_dict("CaseKeywords", "The keywords of `karat.case`.", of_case, expected),
-        _typed_dict("SuiteKeywords", "The keywords of `karat.suite`.", DESCRIPTION | OF_SUITE | SURROUNDINGS),
+        _typed_dict("CheckKeywords", "The keywords of `carob.check`.", OF_SUITE, expected),
+        _typed_dict("CaseKeywords", "The keywords of `carob.case`.", of_case, expected),
+        _typed_dict("SuiteKeywords", "The keywords of `carob.suite`.", DESCRIPTION | OF_SUITE | SURROUNDINGS),
     )
     return HEAD + "".join(classes.values()) + "".join(declared)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Everything that a release needs but the push.
 
-    scripts/release.py address https://github.com/OWNER/karat   put the real address in place of the placeholder
+    scripts/release.py address https://github.com/OWNER/carob   put the real address in place of the placeholder
     scripts/release.py build                                    sdist and wheel in dist/
     scripts/release.py prove                                    install both on every Python there is, and try them
     scripts/release.py VERSION                                  all of it: version, changelog, tests, build, proofs, tag
@@ -20,9 +20,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
-PLACEHOLDER = "https://karat.example"
+PLACEHOLDER = "https://carob.example"
 WITH_ADDRESS = ("pyproject.toml", "docs/ci.md", "scripts/docs_site.py", "tests/test_docs_site.py")
-VERSION_FILE, CHANGELOG = "src/karat/version.py", "CHANGELOG.md"
+VERSION_FILE, CHANGELOG = "src/carob/version.py", "CHANGELOG.md"
 UNRELEASED = "## Unreleased\n"
 
 
@@ -40,11 +40,11 @@ def set_address(url: str) -> None:
     """Put the address of the repository wherever the placeholder is."""
     found = re.fullmatch(r"https://[\w.-]+/([\w.-]+/[\w.-]+?)/?", url)
     if not found:
-        sys.exit(f"release: {url!r} is not the address of a repository, such as https://github.com/OWNER/karat")
+        sys.exit(f"release: {url!r} is not the address of a repository, such as https://github.com/OWNER/carob")
     for name in WITH_ADDRESS:
         file = ROOT / name
-        text = file.read_text("utf-8").replace("https://github.com/OWNER/karat", url.rstrip("/"))
-        file.write_text(text.replace(PLACEHOLDER, url.rstrip("/")).replace("OWNER/karat", found[1]), "utf-8")
+        text = file.read_text("utf-8").replace("https://github.com/OWNER/carob", url.rstrip("/"))
+        file.write_text(text.replace(PLACEHOLDER, url.rstrip("/")).replace("OWNER/carob", found[1]), "utf-8")
 
 
 def change_version(text: str, version: str) -> str:
@@ -65,16 +65,16 @@ def change_changelog(text: str, version: str, today: str) -> str:
 
 
 def build() -> None:
-    for old in DIST.glob("karat-*"):
+    for old in DIST.glob("carob-*"):
         old.unlink()
     run(".tools/bin/uv", "build", "--quiet", "--out-dir", "dist", ".")
-    for file in sorted(DIST.glob("karat-*")):
+    for file in sorted(DIST.glob("carob-*")):
         print(f"  {file.relative_to(ROOT)}  {file.stat().st_size >> 10} KiB")
 
 
 def prove() -> None:
     """pip, uv tool and pipx in empty environments, on every Python that is here."""
-    os.environ["KARAT_DIST"] = str(DIST)
+    os.environ["CAROB_DIST"] = str(DIST)
     run(".venv/bin/pytest", "-q", "-m", "counterpart", "tests/counterparts/test_release.py")
 
 
@@ -99,7 +99,7 @@ def release(version: str, *, rehearse: bool) -> None:
         build()
         prove()
         run("git", "commit", "--quiet", "--all", "--message", f"Release {version}")
-        run("git", "tag", "--annotate", f"v{version}", "--message", f"Karat {version}")
+        run("git", "tag", "--annotate", f"v{version}", "--message", f"Carob {version}")
     except SystemExit:
         run("git", "reset", "--quiet", "--hard", before)
         raise
@@ -107,7 +107,7 @@ def release(version: str, *, rehearse: bool) -> None:
         run("git", "tag", "--delete", f"v{version}")
         run("git", "reset", "--quiet", "--hard", before)
         return
-    print(f"Ready. Now: git push --follow-tags && .tools/bin/uv publish dist/karat-{version}*")
+    print(f"Ready. Now: git push --follow-tags && .tools/bin/uv publish dist/carob-{version}*")
 
 
 def main(arguments: list[str]) -> None:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs an eval set against the live app: a thin front to `karat`.
+# Runs an eval set against the live app: a thin front to `carob`.
 set -eu
 
 usage() {
@@ -15,12 +15,12 @@ Usage: scripts/run-min-evals.sh [options]
   --wait-ms N      how long to wait for an answer
   --session S      the session to use
 
-TELEMETRY_LOG_PATH names the app's telemetry log, KARAT_TARGET the target of karat.toml (default: canvas).
+TELEMETRY_LOG_PATH names the app's telemetry log, CAROB_TARGET the target of carob.toml (default: canvas).
 TEXT
 }
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-if [ -x "$root/.venv/bin/karat" ]; then karat="$root/.venv/bin/karat"; else karat=karat; fi
+if [ -x "$root/.venv/bin/carob" ]; then carob="$root/.venv/bin/carob"; else carob=carob; fi
 
 eval_file=.claude/evals/minimum-eval-set.v0.1.json
 action=run
@@ -54,13 +54,13 @@ while [ $# -gt 0 ]; do
 done
 
 case $action in
-    self-test) exec "$karat" self-test ;;
-    list) exec "$karat" list "$eval_file" ;;
+    self-test) exec "$carob" self-test ;;
+    list) exec "$carob" list "$eval_file" ;;
 esac
 
-set -- run "$eval_file" --target "${KARAT_TARGET:-canvas}"
+set -- run "$eval_file" --target "${CAROB_TARGET:-canvas}"
 [ -z "$cases" ] || set -- "$@" --cases "$cases"
-# The target takes relative paths from the folder of karat.toml, the caller means this one.
+# The target takes relative paths from the folder of carob.toml, the caller means this one.
 case ${TELEMETRY_LOG_PATH:-} in
     "") ;;
     /*) option "telemetry_log=$TELEMETRY_LOG_PATH" ;;
@@ -73,4 +73,4 @@ while [ -n "$rest" ]; do
     rest=${rest#*"
 "}
 done
-exec "$karat" "$@"
+exec "$carob" "$@"

@@ -1,8 +1,8 @@
-"""The checks that Karat has without any project."""
+"""The checks that Carob has without any project."""
 
 from __future__ import annotations
 
-from karat.checks.catalog import CheckCatalog
-from karat.plugins.project import Project
+from carob.checks.catalog import CheckCatalog
+from carob.plugins.project import Project
 
 CATALOG = CheckCatalog(Project())

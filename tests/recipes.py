@@ -61,7 +61,7 @@ class Recipe(NamedTuple):
 
     @property
     def starts(self) -> str:
-        """The command that starts a service; empty for a page whose agent Karat starts itself."""
+        """The command that starts a service; empty for a page whose agent Carob starts itself."""
         match = STARTED.match(self.commands[0][0].line)
         return match[1] if match else ""
 

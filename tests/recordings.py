@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-import karat
-from karat.journal.reader import Journal
-from karat.plugins.project import find_project
-from karat.targets.config import TargetConfig, read_config, resolve
+import carob
+from carob.journal.reader import Journal
+from carob.plugins.project import find_project
+from carob.targets.config import TargetConfig, read_config, resolve
 
 ROOT = Path(__file__).parents[1]
 DYNO = ("eval/golden_sets/agent_decisions_v1.0.0.json", "eval/golden_sets/agent_qa_v1.0.0.json")
@@ -29,7 +29,7 @@ Recorded = Callable[[str], Journal]
 
 
 def shipped(name: str, **options: Any) -> TargetConfig:
-    """A target of this repository's karat.toml, with some options changed."""
+    """A target of this repository's carob.toml, with some options changed."""
     config = resolve(name, read_config(find_project(ROOT)), ROOT)
     return structs.replace(config, options={**config.options, **options})
 
@@ -68,5 +68,5 @@ def _record(suite: str, folder: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("DYNO_DATABASE_URL", "DYNO_MODEL", "DYNO_NOW"):
             patch.delenv(name, raising=False)
-        karat.run(ROOT / suite, target, results_dir=unfinished, concurrency=4, timeout=240)
+        carob.run(ROOT / suite, target, results_dir=unfinished, concurrency=4, timeout=240)
     unfinished.rename(folder)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from karat.text.words import LISTS
+from carob.text.words import LISTS
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "ARCHITECTURE.md").read_text()
@@ -27,7 +27,7 @@ def test_the_floors_are_those_of_the_layers_contract() -> None:
 
 def test_every_room_is_described() -> None:
     rooms = {
-        path.name for path in (ROOT / "src" / "karat").iterdir() if path.name.isidentifier() or path.suffix == ".py"
+        path.name for path in (ROOT / "src" / "carob").iterdir() if path.name.isidentifier() or path.suffix == ".py"
     }
     rooms = {name if name.endswith(".py") else f"{name}/" for name in rooms} - {"__init__.py", "__pycache__/"}
     described = {name for row in re.findall(r"^\|(.*?)\|", PAGE, re.MULTILINE) for name in re.findall("`(.*?)`", row)}
@@ -36,7 +36,7 @@ def test_every_room_is_described() -> None:
 
 @pytest.fixture(scope="module")
 def modules() -> dict[Path, ast.Module]:
-    return {path: ast.parse(path.read_text()) for path in (ROOT / "src" / "karat").rglob("*.py")}
+    return {path: ast.parse(path.read_text()) for path in (ROOT / "src" / "carob").rglob("*.py")}
 
 
 def test_functions_fit_a_screen(modules: dict[Path, ast.Module]) -> None:
@@ -55,7 +55,7 @@ def test_no_two_classes_have_one_name(modules: dict[Path, ast.Module]) -> None:
 
 
 def imported_modules(name: str, tree: ast.Module, names: Set[str]) -> set[str]:
-    """The modules of Karat that one names anywhere, also only for its types."""
+    """The modules of Carob that one names anywhere, also only for its types."""
     imported = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -75,10 +75,10 @@ def test_there_is_no_circle_of_imports_even_for_types(modules: dict[Path, ast.Mo
 
 
 def test_a_circle_of_types_is_found() -> None:
-    names = {"karat.a", "karat.b"}
-    to_b = ast.parse("if TYPE_CHECKING:\n    from karat.b import B")
-    to_a = ast.parse("from karat import a")
-    graph = {"karat.a": imported_modules("karat.a", to_b, names), "karat.b": imported_modules("karat.b", to_a, names)}
+    names = {"carob.a", "carob.b"}
+    to_b = ast.parse("if TYPE_CHECKING:\n    from carob.b import B")
+    to_a = ast.parse("from carob import a")
+    graph = {"carob.a": imported_modules("carob.a", to_b, names), "carob.b": imported_modules("carob.b", to_a, names)}
     with pytest.raises(CycleError):
         TopologicalSorter(graph).prepare()
 
@@ -101,11 +101,11 @@ IN_SNAPSHOTS = {
 
 
 def test_checks_hold_no_words_of_prose(modules: dict[Path, ast.Module]) -> None:
-    """Words come from `karat.text.words`: no check holds a list of them, in a regex or as a tuple of entries."""
+    """Words come from `carob.text.words`: no check holds a list of them, in a regex or as a tuple of entries."""
     entries = {entry for one in LISTS.values() for entry in one.entries}
     found = []
     for path, tree in modules.items():
-        place = path.relative_to(ROOT / "src" / "karat").as_posix()
+        place = path.relative_to(ROOT / "src" / "carob").as_posix()
         if not place.startswith("checks/") or place in IN_SNAPSHOTS:
             continue
         for node in ast.walk(tree):

@@ -13,10 +13,10 @@ import pytest
 
 from catalogs import CATALOG
 from cli.support import SCRIPT
-from karat.analysis.compare.gates import GateTables
-from karat.errors import ExitCode
-from karat.suites.formats.catalog import find_format
-from karat.targets.config import _TargetTable, _Top
+from carob.analysis.compare.gates import GateTables
+from carob.errors import ExitCode
+from carob.suites.formats.catalog import find_format
+from carob.targets.config import _TargetTable, _Top
 from pages import (
     Command,
     File,
@@ -52,7 +52,7 @@ def test_commands_do_what_the_page_shows(path: Path, tmp_path: Path) -> None:
 
 
 def test_the_start_of_the_readme_can_be_pasted(tmp_path: Path) -> None:
-    """As a coding agent does it, without a terminal. What installs Karat is left out: it is installed."""
+    """As a coding agent does it, without a terminal. What installs Carob is left out: it is installed."""
     block = (ROOT / "README.md").read_text().partition("## Start")[2].split("```")[1]
     install, *commands = block.strip().splitlines()
     assert install.startswith("pip install .")
@@ -105,8 +105,8 @@ def test_a_dead_link_is_noticed(tmp_path: Path, link: str, dead: bool) -> None:
 
 
 def test_sections_are_named_as_on_the_web() -> None:
-    page = "# karat.toml\n## `prompt-satisfies`\n## What, and why?\n### Twice\n### Twice\n"
-    assert anchors(page) == {"karattoml", "prompt-satisfies", "what-and-why", "twice", "twice-1"}
+    page = "# carob.toml\n## `prompt-satisfies`\n## What, and why?\n### Twice\n### Twice\n"
+    assert anchors(page) == {"carobtoml", "prompt-satisfies", "what-and-why", "twice", "twice-1"}
 
 
 def test_the_reference_of_the_checks_is_current() -> None:
@@ -137,7 +137,7 @@ def test_the_pages_of_commands_and_errors_are_current() -> None:
 
 
 @pytest.mark.parametrize("table", [_Top, _TargetTable, GateTables], ids=lambda table: table.__name__)
-def test_the_page_of_karat_toml_has_every_key(table: type[msgspec.Struct]) -> None:
+def test_the_page_of_carob_toml_has_every_key(table: type[msgspec.Struct]) -> None:
     page = (ROOT / "docs" / "configuration.md").read_text()
     listed = {key for row in re.findall(r"^\| (`.+?`) \|", page, re.MULTILINE) for key in re.findall(r"`\[?(\w+)", row)}
     assert set(table.__struct_encode_fields__) - listed - {"tags", "categories"} == set()

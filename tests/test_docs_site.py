@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 SITE = runpy.run_path(str(ROOT / "scripts" / "docs_site.py"))
 LEFT_OUT = {"decisions"}
-"""Folders of pages for those who work on Karat."""
+"""Folders of pages for those who work on Carob."""
 __all__ = ["browser"]
 
 
@@ -45,8 +45,8 @@ def test_every_page_can_be_reached() -> None:
 @pytest.mark.parametrize(
     ("link", "leads_to"),
     [
-        ("../ARCHITECTURE.md", "https://karat.example/blob/main/ARCHITECTURE.md"),
-        ("../examples/plugin/README.md#use", "https://karat.example/blob/main/examples/plugin/README.md#use"),
+        ("../ARCHITECTURE.md", "https://carob.example/blob/main/ARCHITECTURE.md"),
+        ("../examples/plugin/README.md#use", "https://carob.example/blob/main/examples/plugin/README.md#use"),
         ("expect-answers.md#effects", "expect-answers.md#effects"),
         ("../docs/suites.md", "../docs/suites.md"),
         ("https://example.org/../x", "https://example.org/../x"),

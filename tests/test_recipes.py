@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-import karat
-from karat.plugins.project import find_project
-from karat.targets.config import TargetConfig, read_config, resolve
+import carob
+from carob.plugins.project import find_project
+from carob.targets.config import TargetConfig, read_config, resolve
 from recipes import ADDRESS, FOLDER, RECIPES, UNRECORDED, Recipe
 from targets.http.desk import replaying
 
@@ -27,7 +27,7 @@ def target(folder: Path) -> TargetConfig:
 
 
 async def test_what_was_recorded_is_judged_as_the_page_shows(recipe: Recipe, tmp_path: Path) -> None:
-    suite, desk = karat.load_suite(tmp_path / "suite.yaml"), target(tmp_path)
+    suite, desk = carob.load_suite(tmp_path / "suite.yaml"), target(tmp_path)
     assert recipe.requirements
     assert recipe.verdicts.keys() == {case.id for case in suite.cases}
     assert len(set(recipe.verdicts.values())) > 1, "a recipe shows what passes and what does not"
@@ -37,9 +37,9 @@ async def test_what_was_recorded_is_judged_as_the_page_shows(recipe: Recipe, tmp
     if recipe.starts:
         async with replaying(json.loads(recipe.recording.read_text())) as address:
             desk = structs.replace(desk, spec=ADDRESS.sub(address, desk.spec), telemetry={})
-            result = await karat.arun(suite, desk, results_dir=tmp_path)
+            result = await carob.arun(suite, desk, results_dir=tmp_path)
     else:
-        result = await karat.arun(suite, f"replay:{recipe.recording}", results_dir=tmp_path)
+        result = await carob.arun(suite, f"replay:{recipe.recording}", results_dir=tmp_path)
     assert {record.case.id: record.status.value for record in result.records} == recipe.verdicts
 
 

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture
 def release() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("karat_release", ROOT / "scripts/release.py")
+    spec = importlib.util.spec_from_file_location("carob_release", ROOT / "scripts/release.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -38,12 +38,12 @@ def test_address_is_put_everywhere(release: ModuleType, tmp_path: Path, monkeypa
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text((ROOT / name).read_text())
     monkeypatch.setattr(release, "ROOT", tmp_path)
-    release.main(["address", "https://github.com/acme/karat/"])
+    release.main(["address", "https://github.com/acme/carob/"])
     after = "".join((tmp_path / name).read_text() for name in release.WITH_ADDRESS)
-    assert "karat.example" not in after
+    assert "carob.example" not in after
     assert "OWNER" not in after.replace("Replace OWNER", "")
-    assert 'Homepage = "https://github.com/acme/karat"' in after
-    assert "uses: acme/karat@COMMIT" in after
+    assert 'Homepage = "https://github.com/acme/carob"' in after
+    assert "uses: acme/carob@COMMIT" in after
     with pytest.raises(SystemExit, match="is not the address"):
         release.main(["address", "http://nowhere"])
 

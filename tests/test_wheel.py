@@ -1,4 +1,4 @@
-"""What somebody who installs Karat gets, read from the wheel itself."""
+"""What somebody who installs Carob gets, read from the wheel itself."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def metadata(wheel: ZipFile) -> Message:
     return Parser().parsestr(wheel.read(name).decode())
 
 
-def test_extras_are_for_users_of_karat(metadata: Message) -> None:
+def test_extras_are_for_users_of_carob(metadata: Message) -> None:
     assert metadata.get_all("Provides-Extra") == [
         "browser",
         "cel",
@@ -63,11 +63,11 @@ def test_the_links_of_its_readme_lead_out_of_it(metadata: Message) -> None:
 
 
 def test_it_holds_the_package_and_its_pytest_plugin(wheel: ZipFile) -> None:
-    assert {name.partition("/")[0].partition("-")[0] for name in wheel.namelist()} == {"karat", "karat_pytest"}
+    assert {name.partition("/")[0].partition("-")[0] for name in wheel.namelist()} == {"carob", "carob_pytest"}
     (points,) = [name for name in wheel.namelist() if name.endswith(".dist-info/entry_points.txt")]
-    assert "[pytest11]\nkarat = karat_pytest\n" in wheel.read(points).decode()
-    assert "karat/py.typed" in wheel.namelist()
-    assert b"class CheckKeywords(ExpectedKeywords" in wheel.read("karat/checks/_keywords.pyi")
+    assert "[pytest11]\ncarob = carob_pytest\n" in wheel.read(points).decode()
+    assert "carob/py.typed" in wheel.namelist()
+    assert b"class CheckKeywords(ExpectedKeywords" in wheel.read("carob/checks/_keywords.pyi")
 
 
 def test_it_claims_the_pythons_that_ci_runs(metadata: Message) -> None:

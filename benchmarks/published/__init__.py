@@ -1,1 +1,1 @@
-"""Published agent trajectories, judged by Karat and held against their published verdicts."""
+"""Published agent trajectories, judged by Carob and held against their published verdicts."""

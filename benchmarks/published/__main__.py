@@ -1,6 +1,6 @@
-"""`python -m benchmarks.published tau-bench --from CLONE`: published conversations, rewards, and Karat's verdicts.
+"""`python -m benchmarks.published tau-bench --from CLONE`: published conversations, rewards, and Carob's verdicts.
 
-`bfcl`, `tau2` and `peers` hold Karat against other judges in the same way (`--help`).
+`bfcl`, `tau2` and `peers` hold Carob against other judges in the same way (`--help`).
 
 Nothing of the clone is kept. Its tools are run to explain disagreements, unless `--without-database` says otherwise.
 The exit code is 1 if a disagreement has no explanation.
@@ -33,11 +33,11 @@ from benchmarks.published.contracts import agreement_suite
 from benchmarks.published.conversations import Conversation
 from benchmarks.published.database import Database
 from benchmarks.published.effects import DOMAINS, write_tools
-from benchmarks.published.recordings import by_hand, left_to_karat
+from benchmarks.published.recordings import by_hand, left_to_carob
 from benchmarks.published.tau_bench import policy_file, published_file, read_trajectories
 from benchmarks.published.words import alarms_text, force_failures, forced_text, judge_forced, judge_words, words_table
 
-LEFT, HAND, STRICT = "left to Karat", "by hand", "by hand, other writes not even tried"
+LEFT, HAND, STRICT = "left to Carob", "by hand", "by hand, other writes not even tried"
 
 
 class Work(NamedTuple):
@@ -63,7 +63,7 @@ def _judge_tau_bench(given: argparse.Namespace) -> int:
             return 2
     read = read_trajectories(source, given.domain)
     print(f"{source.name}: {len(read.conversations)} conversations; {read.broken} runs broke before there was one")
-    with tempfile.TemporaryDirectory(prefix="karat-published-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="carob-published-") as scratch:
         folder = given.out or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
         work = Work(read.conversations, given.domain, str(policy.resolve()), folder)
@@ -75,15 +75,15 @@ def _judge_tau_bench(given: argparse.Namespace) -> int:
 
 
 def _print_agreement(work: Work, database: Database | None) -> int:
-    """Print Karat's verdicts next to the rewards, and give the number of disagreements without an explanation."""
+    """Print Carob's verdicts next to the rewards, and give the number of disagreements without an explanation."""
     suite = agreement_suite(work.conversations, work.domain)
     strict = agreement_suite(work.conversations, work.domain, only_effects=True)
     rows = {
-        LEFT: judge(work.folder, suite, work.conversations, left_to_karat),
+        LEFT: judge(work.folder, suite, work.conversations, left_to_carob),
         HAND: judge(work.folder, suite, work.conversations, by_hand),
         STRICT: judge(work.folder, strict, work.conversations, by_hand),
     }
-    print(agreement_table(f"{work.domain}: Karat and the published reward", rows))
+    print(agreement_table(f"{work.domain}: Carob and the published reward", rows))
     facts = _all_facts(work, database)
     unexplained = 0
     for name in (LEFT, HAND):
@@ -108,7 +108,7 @@ def _differences(judged: Sequence[Judged], facts: dict[str, Facts]) -> list[Diff
 
 
 def _print_words(work: Work) -> None:
-    for name, success in ((LEFT, left_to_karat), (HAND, by_hand)):
+    for name, success in ((LEFT, left_to_carob), (HAND, by_hand)):
         words = judge_words(work.folder, work.conversations, work.domain, work.policy, success)
         print(words_table(f"{work.domain}: words, declared effects; success {name}", words))
     print("\n".join(alarms_text(words)))

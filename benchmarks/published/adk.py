@@ -1,4 +1,4 @@
-"""`python -m benchmarks.published.adk --python PYTHON [--from FOLDER]`: eval sets of ADK judged by ADK and by Karat.
+"""`python -m benchmarks.published.adk --python PYTHON [--from FOLDER]`: eval sets of ADK judged by ADK and by Carob.
 
 PYTHON is the interpreter of an environment with google-adk[eval]. Expectations are those of a table here and, with
 `--from`, those of real sets; the calls and answers are made from them: the same, in another order, with one more, one
@@ -18,17 +18,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from karat.checks.catalog import catalog_for
-from karat.errors import SuiteError
-from karat.importers.adk import CONFIG, RESPONSE, TRAJECTORY, AdkEvalSet, EvalSetReader, ExpectedTurn
-from karat.model.suite import Case
-from karat.model.trace import ToolCall, Trace
-from karat.model.verdict import Status
-from karat.plugins.project import Project
-from karat.scoring.verdicts import case_results
-from karat.suites.diagnostics import RefusedError
-from karat.suites.formats.base import SuiteFile
-from karat.suites.reading import convert, read_suite
+from carob.checks.catalog import catalog_for
+from carob.errors import SuiteError
+from carob.importers.adk import CONFIG, RESPONSE, TRAJECTORY, AdkEvalSet, EvalSetReader, ExpectedTurn
+from carob.model.suite import Case
+from carob.model.trace import ToolCall, Trace
+from carob.model.verdict import Status
+from carob.plugins.project import Project
+from carob.scoring.verdicts import case_results
+from carob.suites.diagnostics import RefusedError
+from carob.suites.formats.base import SuiteFile
+from carob.suites.reading import convert, read_suite
 
 SEED = 11
 CRITERIA: tuple[tuple[str, Any], ...] = (
@@ -130,7 +130,7 @@ def deeds(turns: Sequence[ExpectedTurn], draw: random.Random) -> Iterator[list[t
 
 def jobs(folder: Path | None) -> Iterator[Job]:
     draw = random.Random(SEED)
-    from karat.importers.adk import Call
+    from carob.importers.adk import Call
 
     table = [
         [ExpectedTurn(prompt, [Call(*call) for call in calls], answer, ()) for prompt, calls, answer in turns]
@@ -143,7 +143,7 @@ def jobs(folder: Path | None) -> Iterator[Job]:
 
 
 class Ours:
-    """Karat's verdicts, from an eval set with its `test_config.json`, and from the Karat 1 that it becomes."""
+    """Carob's verdicts, from an eval set with its `test_config.json`, and from the Carob 1 that it becomes."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -207,7 +207,7 @@ def theirs(asked: Sequence[Job], python: Path) -> list[str]:
 def explain(job: Job, their: str, our: str) -> str:
     """The class of a difference; the empty string if there is none that is known."""
     if "checks nothing" in our and their == "PASSED" and job.metric == TRAJECTORY:
-        return "too few turns expect a tool, so every agent passes in ADK; Karat refuses a case that checks nothing"
+        return "too few turns expect a tool, so every agent passes in ADK; Carob refuses a case that checks nothing"
     return ""
 
 
@@ -240,7 +240,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 ]
             )
     moved = [one for one in verdicts if one[2] != one[3]]
-    print(f"\n{len(moved)} verdicts change with `karat convert`")
+    print(f"\n{len(moved)} verdicts change with `carob convert`")
     for one in moved[:5]:
         print(f"  {one[0].metric} {one[0].criterion}: {one[2]} / {one[3]}")
     return int("UNEXPLAINED" in classes or bool(moved))

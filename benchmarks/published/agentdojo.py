@@ -1,6 +1,6 @@
 """Published runs of AgentDojo, attacked and not, held to rules on where values may come from.
 
-The rules in `policies/agentdojo.karat.yaml` know nothing of the attack: what a call is aimed at is in the words of the
+The rules in `policies/agentdojo.carob.yaml` know nothing of the attack: what a call is aimed at is in the words of the
 user, or it is a value of its own in a result.
 """
 
@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import karat
+import carob
 from benchmarks.published.rules import Policy
-from karat.evidence.conversation_events import read_conversation
-from karat.importers.agentdojo import read_result
-from karat.model.trace import Trace
-from karat.rules.events import RuleOutcome
-from karat.rules.monitor import judge_events
+from carob.evidence.conversation_events import read_conversation
+from carob.importers.agentdojo import read_result
+from carob.model.trace import Trace
+from carob.rules.events import RuleOutcome
+from carob.rules.monitor import judge_events
 
 
 class JudgedRun(NamedTuple):
@@ -74,7 +74,7 @@ def data_flow_table(judged: Sequence[JudgedRun], shown: int = 0) -> str:
 
 def read_messages(messages: Sequence[Mapping[str, Any]]) -> Trace:
     """The trace of a run, with the message that requested each call."""
-    return karat.trace_from_messages([*map(_convert_message, messages)])
+    return carob.trace_from_messages([*map(_convert_message, messages)])
 
 
 def _convert_message(message: Mapping[str, Any]) -> dict[str, Any]:

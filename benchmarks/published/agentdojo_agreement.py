@@ -8,17 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import karat
-from karat.importers.agentdojo import find_about, read_run
+import carob
+from carob.importers.agentdojo import find_about, read_run
 
 CONTRACTS = Path(__file__).with_name("policies") / "agentdojo"
 CHECKER = Path(__file__).with_name("agentdojo_checker.py")
 SUITES = ("banking", "slack", "travel", "workspace")
 VERSIONS = {"travel": ("v1", "v1.1")}
 """Of the benchmark: the contracts are those of the first; only the tasks of travel are others in the second."""
-NO_END = "the last call has no result in the file: Karat waits for it, AgentDojo's environment has it"
+NO_END = "the last call has no result in the file: Carob waits for it, AgentDojo's environment has it"
 LATER = "the task of another version of AgentDojo asks for less"
-AS_CHECKER = "AgentDojo's own checker says what Karat says of these calls: the published verdict is another"
+AS_CHECKER = "AgentDojo's own checker says what Carob says of these calls: the published verdict is another"
 OTHER = {
     "expected_contains": "words that are spelled in another way",
     "tool_calls": "another call, same environment",
@@ -34,7 +34,7 @@ class JudgedRun(NamedTuple):
     form: Mapping[str, Any]
     of_attacker: bool
     published: bool
-    verdict: karat.Verdict
+    verdict: carob.Verdict
     kind: str = ""
 
     @property
@@ -42,9 +42,9 @@ class JudgedRun(NamedTuple):
         return (self.verdict.status == "PASS") is self.published
 
     def __str__(self) -> str:
-        reasons = [str(check) for check in self.verdict.checks if check.status is not karat.Status.PASSED]
+        reasons = [str(check) for check in self.verdict.checks if check.status is not carob.Status.PASSED]
         name = f"{self.about['model']} {self.about['suite_name']} {self.about['name']}"
-        return f"{name}: published {self.published}, Karat {self.verdict.status}: {'; '.join(reasons[:1])}"
+        return f"{name}: published {self.published}, Carob {self.verdict.status}: {'; '.join(reasons[:1])}"
 
 
 def judge_files(files: Iterable[Path], python: str = "") -> list[JudgedRun]:
@@ -59,26 +59,26 @@ def judge_files(files: Iterable[Path], python: str = "") -> list[JudgedRun]:
     ]
 
 
-def read_contracts() -> Mapping[str, Mapping[str, karat.Case]]:
+def read_contracts() -> Mapping[str, Mapping[str, carob.Case]]:
     files = (*SUITES, "security")
-    return {name: {c.id: c for c in karat.load_suite(CONTRACTS / f"{name}.karat.yaml").cases} for name in files}
+    return {name: {c.id: c for c in carob.load_suite(CONTRACTS / f"{name}.carob.yaml").cases} for name in files}
 
 
-def _judge_file(path: Path, contracts: Mapping[str, Mapping[str, karat.Case]]) -> Iterator[JudgedRun]:
+def _judge_file(path: Path, contracts: Mapping[str, Mapping[str, carob.Case]]) -> Iterator[JudgedRun]:
     for line in path.read_text(encoding="utf-8").splitlines():
         run = json.loads(line)
         if not run.get("messages"):
             continue
         about, form = find_about(run), read_run(run["messages"])
-        verdict = karat.judge(contracts[about["suite_name"]][about["user_task_id"]], form)
+        verdict = carob.judge(contracts[about["suite_name"]][about["user_task_id"]], form)
         yield JudgedRun(about, form, False, about["success"], verdict)
         if about["injection_task_id"]:
-            verdict = karat.judge(contracts["security"][about["suite_name"]], form)
+            verdict = carob.judge(contracts["security"][about["suite_name"]], form)
             yield JudgedRun(about, form, True, not about["security"], verdict)
 
 
 def _classify(judged: JudgedRun, own: Sequence[bool | None]) -> JudgedRun:
-    failed = [check.name for check in judged.verdict.checks if check.status is not karat.Status.PASSED]
+    failed = [check.name for check in judged.verdict.checks if check.status is not carob.Status.PASSED]
     if any(call.get("unfinished") for call in judged.form["tool_calls"]):
         return judged._replace(kind=NO_END)
     if own and own[0] is (judged.verdict.status == "PASS"):

@@ -1,4 +1,4 @@
-"""Karat's verdict next to the published reward, and why they differ where they do."""
+"""Carob's verdict next to the published reward, and why they differ where they do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import karat
+import carob
 from benchmarks.published.conversations import Conversation
 from benchmarks.published.database import Database
 from benchmarks.published.recordings import Success, write_recordings
@@ -21,7 +21,7 @@ SAME_STATE = "other calls than gold, same database"
 OTHER_STATE = "the calls of gold, another database: their order or the spelling of a number"
 OTHER_SPELLING = "an output stands inside a longer number, or is spelled in another way"
 NOT_REPRODUCED = "the clone's own environment gives another reward than the published one"
-SUCCESS_UNKNOWN = "Karat cannot tell whether a write succeeded"
+SUCCESS_UNKNOWN = "Carob cannot tell whether a write succeeded"
 UNEXPLAINED = "not explained"
 NO_DATABASE = "not explained without the database of the clone"
 
@@ -30,18 +30,18 @@ class Judged(NamedTuple):
     """A conversation with its verdict."""
 
     conversation: Conversation
-    verdict: karat.Verdict
+    verdict: carob.Verdict
 
     @property
     def agrees(self) -> bool:
         return self.verdict.status == ("PASS" if self.conversation.rewarded else "FAIL")
 
-    def checks(self, status: karat.Status) -> list[karat.CheckResult]:
+    def checks(self, status: carob.Status) -> list[carob.CheckResult]:
         return [check for check in self.verdict.checks if check.status is status]
 
 
 class Difference(NamedTuple):
-    """A conversation on which Karat and the published reward differ."""
+    """A conversation on which Carob and the published reward differ."""
 
     judged: Judged
     kind: str
@@ -64,7 +64,7 @@ def judge(folder: Path, suite: dict[str, Any], conversations: Sequence[Conversat
     write_recordings(recording, conversations, success)
     file = folder / "suite.yaml"
     file.write_text(json.dumps(suite))
-    records = {record.case.id: record for record in karat.run(file, f"replay:{recording}")}
+    records = {record.case.id: record for record in carob.run(file, f"replay:{recording}")}
     return [Judged(one, records[one.id].verdict) for one in conversations]
 
 
@@ -88,9 +88,9 @@ def recomputed_reward(one: Conversation, facts: Facts) -> bool:
 def explain(judged: Judged, facts: Facts | None) -> Difference:
     """Name the class of a disagreement, with the words of the check that decided."""
     one = judged.conversation
-    failed = judged.checks(karat.Status.FAILED)
+    failed = judged.checks(carob.Status.FAILED)
     calls = [check for check in failed if check.name.startswith("tool_calls")]
-    deciding = next(iter(calls or failed or judged.checks(karat.Status.UNKNOWN)), None)
+    deciding = next(iter(calls or failed or judged.checks(carob.Status.UNKNOWN)), None)
     reason = str(deciding) if deciding else "every check passed"
     if judged.verdict.status == "ERROR":
         return Difference(judged, UNEXPLAINED, str(judged.verdict.reason))

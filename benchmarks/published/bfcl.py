@@ -1,4 +1,4 @@
-"""Answers that models gave to BFCL, as its authors published them, judged by Karat, by BFCL today, and back then."""
+"""Answers that models gave to BFCL, as its authors published them, judged by Carob, by BFCL today, and back then."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import karat
-from karat.importers.bfcl.results import read_calls
+import carob
+from carob.importers.bfcl.results import read_calls
 
 CATEGORIES = {
     "simple": "simple_python",
@@ -24,13 +24,13 @@ CATEGORIES = {
 WHOLE_FLOAT = "a whole number in a list of floats: BFCL takes 1 for 1.0 alone, and not in a list"
 SOURCE = "source text of JavaScript or Java: BFCL's patterns read no line breaks, or the first of two lists"
 NOT_JSON = "a call whose arguments are not JSON: BFCL says that there is no call"
-SINCE = "questions or answers were corrected since: BFCL's checker says today what Karat says"
+SINCE = "questions or answers were corrected since: BFCL's checker says today what Carob says"
 UNEXPLAINED = "not explained"
 CHECKER = Path(__file__).with_name("bfcl_checker.py")
 
 
 class Judged(NamedTuple):
-    """One answer: Karat's verdict, the checker's with its reason, and the published one."""
+    """One answer: Carob's verdict, the checker's with its reason, and the published one."""
 
     model: str
     category: str
@@ -49,14 +49,14 @@ class Judged(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """Why the checker says another thing than Karat."""
+        """Why the checker says another thing than Carob."""
         if self.category.startswith("simple_java"):
             return SOURCE
         return WHOLE_FLOAT if self.status == "PASS" and "inner type <class 'float'>" in self.error else UNEXPLAINED
 
     @property
     def published_kind(self) -> str:
-        """Why the published verdict is another than Karat's."""
+        """Why the published verdict is another than Carob's."""
         if not self.agrees:
             return self.kind
         return NOT_JSON if self.category == "irrelevance" else SINCE
@@ -109,13 +109,13 @@ def _judge(
 ) -> Iterator[Judged]:
     recording = folder / "bfcl.jsonl"
     recording.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    suite = karat.load_suite(data / f"BFCL_v4_{category}.json")
+    suite = carob.load_suite(data / f"BFCL_v4_{category}.json")
     cases = [row["id"] for row in rows]
-    records = {one.case.id: one for one in karat.run(suite, f"replay:{recording}", cases=cases)}
+    records = {one.case.id: one for one in carob.run(suite, f"replay:{recording}", cases=cases)}
     for row, (valid, kind, error) in zip(rows, _check(rows, category, known, python), strict=True):
         verdict = records[row["id"]].verdict
         number = row["id"].rpartition("_")[2]
-        failed = [str(check) for check in verdict.checks if check.status is karat.Status.FAILED]
+        failed = [str(check) for check in verdict.checks if check.status is carob.Status.FAILED]
         reason = "; ".join(failed) or verdict.reason
         calls = read_calls(row["result"])
         yield Judged(

@@ -1,4 +1,4 @@
-"""Answers to the conversations of BFCL, made from gold by changing one thing, judged by Karat and by BFCL's checker.
+"""Answers to the conversations of BFCL, made from gold by changing one thing, judged by Carob and by BFCL's checker.
 
 No results of conversations are published. BFCL runs the calls of gold and of the answer in environments of its own and
 compares what they lead to; a contract has the calls of gold.
@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-import karat
+import carob
 from benchmarks.published.bfcl import lines, run_checker
 
 CHANGES = ("same", "same", "drop", "turned", "value", "read", "again", "later")
@@ -51,14 +51,14 @@ def judge_turns(data: Path, category: str, python: str, folder: Path, seed: int 
     recording = folder / "turns.jsonl"
     rows = [{"id": name, "result": [[_text(turn)] for turn in turns]} for name, (_, turns) in answers.items()]
     recording.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    verdicts = {one.case.id: one.verdict for one in karat.run(file, f"replay:{recording}")}
+    verdicts = {one.case.id: one.verdict for one in carob.run(file, f"replay:{recording}")}
     text = "".join(
         json.dumps({"turns": turns, "gold": gold[name], "question": asked[name], "name": f"m{number}"}) + "\n"
         for number, (name, (_, turns)) in enumerate(answers.items())
     )
     for (name, (change, _)), (valid, _, error) in zip(answers.items(), run_checker(python, text, "turns"), strict=True):
         verdict = verdicts[name]
-        reason = "; ".join(str(check) for check in verdict.checks if check.status is not karat.Status.PASSED)
+        reason = "; ".join(str(check) for check in verdict.checks if check.status is not carob.Status.PASSED)
         yield Turned(name, change, verdict.status, reason or verdict.reason, valid, error)
 
 

@@ -1,4 +1,4 @@
-"""Sessions of mini-SWE-agent from the leaderboard of Terminal-Bench, read by Karat, next to the verdicts of its tests.
+"""Sessions of mini-SWE-agent from the leaderboard of Terminal-Bench, read by Carob, next to the verdicts of its tests.
 
 What was published is the recording of each terminal. The steps in it are written as the trajectory that the program
 itself would have written, and read like any other; a session without a step has to be an error.
@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from karat.evidence.exports.reading import read_conversations
-from karat.model.trace import Trace
+from carob.evidence.exports.reading import read_conversations
+from carob.model.trace import Trace
 
 LOG, RESULTS = "sessions/agent.log", "results.json"
 AGENT = "swe-agent-mini"
@@ -59,7 +59,7 @@ def read_trials(clone: Path) -> list[Trial]:
     logs = [name for name in listed if AGENT in name and name.endswith(LOG)]
     logs = [name for name in logs if name.removesuffix(LOG) + RESULTS in names]
     contents = _read_files(clone, [*logs, *(name.removesuffix(LOG) + RESULTS for name in logs)])
-    with tempfile.TemporaryDirectory(prefix="karat-published-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="carob-published-") as scratch:
         paths = []
         for number, name in enumerate(logs):
             path = Path(scratch) / f"{number:04}.traj.json"

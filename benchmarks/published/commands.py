@@ -1,4 +1,4 @@
-"""`bfcl`, `tau2`, `peers`, `rules`, `graders` and `gold`: verdicts and graders of others, held against Karat's."""
+"""`bfcl`, `tau2`, `peers`, `rules`, `graders` and `gold`: verdicts and graders of others, held against Carob's."""
 
 from __future__ import annotations
 
@@ -84,10 +84,10 @@ def add_commands(commands: Any) -> None:
     guarded.set_defaults(run=_guard_published)
     judges = commands.add_parser("graders", help="graders of others, audited on published runs that they accept")
     judges.add_argument("files", nargs="*", type=Path, help="files of runs of AgentDojo")
-    judges.add_argument("--agentdojo", metavar="PYTHON", help="a Python that has agentdojo and Karat")
+    judges.add_argument("--agentdojo", metavar="PYTHON", help="a Python that has agentdojo and Carob")
     judges.add_argument("--versions", nargs="*", default=["v1", "v1.2.2"], help="of the tasks of AgentDojo")
     judges.add_argument("--tau-bench", dest="clone", type=Path, metavar="CLONE", help="a clone of tau-bench")
-    judges.add_argument("--peers", metavar="PYTHON", help=f"a Python that has Karat and {', '.join(graders.PEERS)}")
+    judges.add_argument("--peers", metavar="PYTHON", help=f"a Python that has Carob and {', '.join(graders.PEERS)}")
     judges.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="where traces and reports are kept")
     judges.set_defaults(run=_audit_graders)
     gold = commands.add_parser("gold", help="tools and arguments that no gold action of a benchmark touches")
@@ -103,7 +103,7 @@ def add_commands(commands: Any) -> None:
 
 def _judge_bfcl(given: argparse.Namespace) -> int:
     unexplained = 0
-    with tempfile.TemporaryDirectory(prefix="karat-published-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="carob-published-") as scratch:
         folder = Path(scratch)
         if given.results:
             models = given.models or sorted(one.name for one in (given.results / "result").iterdir())
@@ -135,7 +135,7 @@ def _judge_peers(given: argparse.Namespace) -> int:
     unexplained = 0
     for peer in peers.PEERS:
         if python := getattr(given, peer.name):
-            with tempfile.TemporaryDirectory(prefix="karat-published-") as scratch:
+            with tempfile.TemporaryDirectory(prefix="carob-published-") as scratch:
                 found = [*peers.compare(peer, python, Path(scratch), given.count)]
             unexplained += _print(peer.name, found, lambda one: one.agrees, peer.explain)
     return 1 if unexplained else 0

@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.published.conversations import Conversation
 from benchmarks.published.effects import DOMAINS, write_tools
-from karat.importers.tau.contracts import Action, expect_writes, number_regex
+from carob.importers.tau.contracts import Action, expect_writes, number_regex
 
 NUMBER = re.compile(r"\d+(\.\d+)?")
 
@@ -46,7 +46,7 @@ def last_turn_suite(conversations: Sequence[Conversation], domain: str) -> dict[
 
 
 def _suite(name: str, domain: str, cases: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"karat": 1, "name": name, "effects": DOMAINS[domain], "cases": cases}
+    return {"carob": 1, "name": name, "effects": DOMAINS[domain], "cases": cases}
 
 
 def _turn(prompt: str, expected: dict[str, Any] | None) -> dict[str, Any]:

@@ -12,16 +12,16 @@ from pathlib import Path
 from msgspec import structs
 
 from benchmarks.published.tau_bench import published_file
-from karat.analysis.draft.draft import DraftOptions
-from karat.analysis.draft.drafting import draft_from_traces
-from karat.checks.catalog import catalog_for
-from karat.model.suite import Case
-from karat.model.trace import Trace
-from karat.model.verdict import Status
-from karat.plugins.project import find_project
-from karat.scoring import verdicts
-from karat.suites.reading import read_suite
-from karat.targets.recordings.replay import RecordedTraces
+from carob.analysis.draft.draft import DraftOptions
+from carob.analysis.draft.drafting import draft_from_traces
+from carob.checks.catalog import catalog_for
+from carob.model.suite import Case
+from carob.model.trace import Trace
+from carob.model.verdict import Status
+from carob.plugins.project import find_project
+from carob.scoring import verdicts
+from carob.suites.reading import read_suite
+from carob.targets.recordings.replay import RecordedTraces
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         bad = _failing(case, trace, catalog)
         counts[not bad, rewarded] += 1
         blamed.update({name.partition("[")[0] for name in bad} if not rewarded else ())
-    print(draft.yaml.split("karat: 1")[0])
+    print(draft.yaml.split("carob: 1")[0])
     print(f"trajectories: {len(traces)}, rewarded {sum(rewards)}; learned from {len(learned)}, judged {counts.total()}")
     _show("a failure of the draft as a sign that there was no reward", counts)
     print("what caught those without reward:", blamed.most_common(8))

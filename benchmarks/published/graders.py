@@ -1,4 +1,4 @@
-"""Graders of others, audited by `karat audit --grader` on published runs that they accept."""
+"""Graders of others, audited by `carob audit --grader` on published runs that they accept."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks.programs.published_graders import DOJO_VERSION, TAU_CLONE
 from benchmarks.published.recordings import by_hand, write_recordings
 from benchmarks.published.tau_bench import published_file, read_trajectories
-from karat.importers.agentdojo import find_about, name_run, read_run
+from carob.importers.agentdojo import find_about, name_run, read_run
 
 CODE = Path(__file__).parents[1] / "programs" / "published_graders.py"
 PEERS = {
@@ -67,8 +67,8 @@ def write_tau_runs(clone: Path, domain: str, out: Path) -> int:
 def audit(python: str, spec: str, traces: Path, folder: Path, environment: Mapping[str, str] = {}) -> dict[str, Any]:
     """The JSON report of an audit, made in the Python that has the grader."""
     before = {*folder.glob("*.grader-audit*.json")}
-    karat = str(Path(python).with_name("karat"))
-    command = [karat, "audit", "--grader", spec, str(traces), "--results-dir", str(folder), "--timeout", "120"]
+    carob = str(Path(python).with_name("carob"))
+    command = [carob, "audit", "--grader", spec, str(traces), "--results-dir", str(folder), "--timeout", "120"]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, check=False)
     new = {*folder.glob("*.grader-audit*.json")} - before
     if not new:

@@ -14,19 +14,19 @@ from typing import Any, NamedTuple
 
 from msgspec import structs
 
-import karat
+import carob
 from benchmarks.published.agentdojo import read_messages
 from benchmarks.published.agentdojo_agreement import read_contracts
 from benchmarks.published.effects import write_tools
 from benchmarks.published.rules import Policy, find_domain, read_policy, read_runs, read_trace
-from karat.engine.authoring import read_trace as read_form
-from karat.evidence.conversation_events import ConversationEvents, read_conversation
-from karat.guard.decision import decide
-from karat.importers.agentdojo import find_about, read_run
-from karat.model.trace import Trace
-from karat.rules.contract import Contract
-from karat.rules.events import ConversationEvent
-from karat.rules.monitor import Monitor
+from carob.engine.authoring import read_trace as read_form
+from carob.evidence.conversation_events import ConversationEvents, read_conversation
+from carob.guard.decision import decide
+from carob.importers.agentdojo import find_about, read_run
+from carob.model.trace import Trace
+from carob.rules.contract import Contract
+from carob.rules.events import ConversationEvent
+from carob.rules.monitor import Monitor
 
 STYLE = "call-or-answer"
 """The rule that a message has a call or words, and not both: no harm comes of breaking it."""
@@ -177,7 +177,7 @@ def refusals_text(desks: Sequence[GuardedDesk], width: int = 220) -> Iterator[st
 
 
 class GuardedAttack(NamedTuple):
-    """A run of AgentDojo as Karat's contracts judge it, without the guard and without the calls that it refuses."""
+    """A run of AgentDojo as Carob's contracts judge it, without the guard and without the calls that it refuses."""
 
     is_attacked: bool
     is_breach: bool
@@ -198,7 +198,7 @@ def guard_attacks(files: Iterable[Path]) -> Iterator[GuardedAttack]:
 
 
 def _guard_attack(
-    policy: Policy, contracts: Mapping[str, Mapping[str, karat.Case]], run: Mapping[str, Any]
+    policy: Policy, contracts: Mapping[str, Mapping[str, carob.Case]], run: Mapping[str, Any]
 ) -> GuardedAttack:
     about = find_about(run)
     task = contracts[about["suite_name"]][about["user_task_id"]]
@@ -218,8 +218,8 @@ def _guard_attack(
     )
 
 
-def _status(case: karat.Case, trace: Trace) -> str:
-    return karat.judge(case, structs.replace(trace, case_id=case.id)).status
+def _status(case: carob.Case, trace: Trace) -> str:
+    return carob.judge(case, structs.replace(trace, case_id=case.id)).status
 
 
 def _without(trace: Trace, conversation: ConversationEvents, refused: Sequence[Refused]) -> Trace:

@@ -1,4 +1,4 @@
-"""The same expectations and the same answers through the evaluators of other tools and through Karat.
+"""The same expectations and the same answers through the evaluators of other tools and through Carob.
 
 Expectations and answers are made by chance from a seed, near each other, so that about half of them hold.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-import karat
+import carob
 
 JUDGES = Path(__file__).with_name("peer_judges.py")
 TOOLS = ("find", "book", "pay")
@@ -24,7 +24,7 @@ GREEDY = "agentevals gives each call the first that fits and never takes it back
 ONE_IS_TRUE = "1 and true are equal in Python, and are not in JSON"
 STRIPPED = "DeepEval leaves out white space around the answer"
 ONCE = "DeepEval counts two equal calls as one"
-OCCURRENCE = "pydantic-evals looks at the first or last call of a tool alone, Karat at all of them"
+OCCURRENCE = "pydantic-evals looks at the first or last call of a tool alone, Carob at all of them"
 TEXT = "the answer of an agent is a text: that it is JSON does not make it another type"
 UNEXPLAINED = "not explained"
 
@@ -54,7 +54,7 @@ class Compared(NamedTuple):
 
 
 class Peer(NamedTuple):
-    """A tool: how examples for it are made, how its file is written, and why it differs from Karat where it does."""
+    """A tool: how examples for it are made, how its file is written, and why it differs from Carob where it does."""
 
     name: str
     make: Callable[[Random, int], Example]
@@ -70,15 +70,15 @@ def compare(peer: Peer, python: str, folder: Path, count: int, seed: int = 0) ->
     suite.write_text(peer.write([one.row for one in examples]), encoding="utf-8")
     recording = folder / "recording.jsonl"
     recording.write_text("".join(json.dumps(one.trace) + "\n" for one in examples), encoding="utf-8")
-    folder.joinpath("karat.toml").write_text(_TOML, encoding="utf-8")
-    with chdir(folder):  # where karat.toml is
-        verdicts = {one.case.id: one.verdict for one in karat.run(suite, f"replay:{recording}")}
+    folder.joinpath("carob.toml").write_text(_TOML, encoding="utf-8")
+    with chdir(folder):  # where carob.toml is
+        verdicts = {one.case.id: one.verdict for one in carob.run(suite, f"replay:{recording}")}
     text = "".join(json.dumps(one.given) + "\n" for one in examples)
     done = subprocess.run([python, str(JUDGES), peer.name], input=text, capture_output=True, text=True, check=True)
     found = [json.loads(line[8:]) for line in done.stdout.splitlines() if line.startswith("VERDICT ")]
     for one, judged in zip(examples, found, strict=True):
         verdict = verdicts[one.trace["case_id"]]
-        reason = "; ".join(str(check) for check in verdict.checks if check.status is not karat.Status.PASSED)
+        reason = "; ".join(str(check) for check in verdict.checks if check.status is not carob.Status.PASSED)
         yield Compared(one, verdict.status, reason or verdict.reason, judged)
 
 

@@ -1,7 +1,7 @@
 """`python -m benchmarks.published.promptfoo --npm FOLDER [--from FOLDER]`: the same assertions, judged twice.
 
-By promptfoo itself, installed in the folder that `--npm` names, and by Karat, which reads the assertion as a part of a
-configuration, and once more as Karat 1 after `karat convert`. Assertions are those of a table here and, with `--from`,
+By promptfoo itself, installed in the folder that `--npm` names, and by Carob, which reads the assertion as a part of a
+configuration, and once more as Carob 1 after `carob convert`. Assertions are those of a table here and, with `--from`,
 those of real files; answers are made from what each assertion looks for. Every difference has a class, or the exit
 code is 1.
 """
@@ -19,16 +19,16 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from karat.checks.catalog import catalog_for
-from karat.errors import SuiteError
-from karat.model.suite import Case
-from karat.model.trace import SpanNode, ToolCall, Trace
-from karat.model.verdict import Status
-from karat.plugins.project import Project
-from karat.scoring.verdicts import run_check
-from karat.suites.diagnostics import RefusedError
-from karat.suites.formats.base import SuiteFile
-from karat.suites.reading import convert, read_suite
+from carob.checks.catalog import catalog_for
+from carob.errors import SuiteError
+from carob.model.suite import Case
+from carob.model.trace import SpanNode, ToolCall, Trace
+from carob.model.verdict import Status
+from carob.plugins.project import Project
+from carob.scoring.verdicts import run_check
+from carob.suites.diagnostics import RefusedError
+from carob.suites.formats.base import SuiteFile
+from carob.suites.reading import convert, read_suite
 
 SEED = 7
 MOST_CODE = 60
@@ -116,7 +116,7 @@ GENERAL = (
     "{a: b}",
     "[1, 2]",
 )
-SPELLED = "promptfoo reads the parts of an answer as YAML with missing braces added; Karat reads JSON"
+SPELLED = "promptfoo reads the parts of an answer as YAML with missing braces added; Carob reads JSON"
 CLASSES = {
     "contains-json": SPELLED,
     "is-json": "formats and drafts: ajv and jsonschema differ on some `format`s, and on JSON with a repeated key",
@@ -139,7 +139,7 @@ class Job(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What promptfoo, Karat, and Karat after conversion say: pass, fail, or why neither."""
+    """What promptfoo, Carob, and Carob after conversion say: pass, fail, or why neither."""
 
     job: Job
     theirs: str
@@ -257,7 +257,7 @@ def _tool_span(number: int, name: str) -> dict[str, Any]:
 
 
 def trace_of(job: Job) -> Trace:
-    """The same answer as a trace of Karat."""
+    """The same answer as a trace of Carob."""
     called = job.more.get("called")
     calls = [
         ToolCall(name, {"day": "Mon", "seats": 2}, started_at=float(index), ended_at=index + 0.5, success=True)
@@ -279,7 +279,7 @@ def trace_of(job: Job) -> Trace:
 
 
 class Ours:
-    """Karat's verdicts, read from a configuration with the one assertion, and from the Karat 1 that it becomes."""
+    """Carob's verdicts, read from a configuration with the one assertion, and from the Carob 1 that it becomes."""
 
     def __init__(self) -> None:
         self._catalog = catalog_for(Project(trust_code=True))
@@ -330,11 +330,11 @@ def explain(one: Verdict) -> str:
     """The class of a difference; the empty string if there is none that is known."""
     base = one.job.assertion["type"].removeprefix("not-")
     if one.theirs.startswith("error") and not one.ours.startswith("pass"):
-        return "promptfoo cannot judge it and says so; Karat refuses it or does not pass it"
+        return "promptfoo cannot judge it and says so; Carob refuses it or does not pass it"
     if one.ours.startswith("refused") and one.theirs == "fail":
-        return "promptfoo fails every answer, because it cannot use the assertion; Karat refuses the file and says why"
+        return "promptfoo fails every answer, because it cannot use the assertion; Carob refuses the file and says why"
     if one.ours in ("unknown", "error") and one.theirs == "fail":
-        return "promptfoo fails what Karat could not carry out or decide; neither passes"
+        return "promptfoo fails what Carob could not carry out or decide; neither passes"
     return CLASSES.get(base, "")
 
 
@@ -364,7 +364,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"  {about}: {one.theirs[:90]} / {one.ours[:90]}")
     unequal = sum(one.converted == NO_CHECK for one in verdicts)
     moved = [one for one in verdicts if one.converted not in (one.ours, NO_CHECK)]
-    print(f"\n{len(moved)} verdicts change with `karat convert`; {unequal} have no equivalent and become comments")
+    print(f"\n{len(moved)} verdicts change with `carob convert`; {unequal} have no equivalent and become comments")
     for one in moved[:5]:
         print(f"  {json.dumps(one.job.assertion)[:150]}: {one.ours} / {one.converted}")
     return int("UNEXPLAINED" in classes or bool(moved))

@@ -1,7 +1,7 @@
 """`python -m benchmarks.published.promptfoo_runs --npm FOLDER --from FOLDER`: configurations, run and judged twice.
 
 promptfoo, installed in the folder that `--npm` names, runs each configuration that is found against a scripted agent
-and writes its results as JSON, JSON lines and CSV. Karat reads the same configuration, replays each of the three files
+and writes its results as JSON, JSON lines and CSV. Carob reads the same configuration, replays each of the three files
 and judges them itself. Verdicts are compared case by case: every difference has a class, or the exit code is 1.
 Configurations are files whose name holds `promptfoo`, and the YAML blocks with `tests` of Markdown files.
 """
@@ -22,11 +22,11 @@ from typing import Any, NamedTuple
 
 import yaml
 
-import karat
-from karat.errors import KaratError
-from karat.importers.promptfoo.suite import user_messages
-from karat.model.suite import Case, Suite
-from karat.model.verdict import CheckResult, Status
+import carob
+from carob.errors import CarobError
+from carob.importers.promptfoo.suite import user_messages
+from carob.model.suite import Case, Suite
+from carob.model.verdict import CheckResult, Status
 
 Row = dict[str, Any]
 REPEAT = 3
@@ -40,7 +40,7 @@ _ID = re.compile(r"(?P<test>.*?)(?: / prompt (?P<prompt>\d+))?(?: / (?P<row>\d+)
 
 
 class Compared(NamedTuple):
-    """One answer to one case: what promptfoo says of it, and Karat by one of the files."""
+    """One answer to one case: what promptfoo says of it, and Carob by one of the files."""
 
     config: str
     format: str
@@ -55,7 +55,7 @@ class Compared(NamedTuple):
 
     @property
     def is_same(self) -> bool:
-        """PARTIAL where promptfoo passes: all that Karat judges passes, and it says that it does not judge the rest."""
+        """PARTIAL where promptfoo passes: all that Carob judges passes, and it says that it does not judge the rest."""
         return self.ours in ((self.theirs, "partial") if self.theirs == "pass" else (self.theirs,))
 
 
@@ -168,10 +168,10 @@ def order_like_promptfoo(cases: Sequence[Case]) -> list[tuple[Case, int]]:
 def compare(config: Path, peer: Peer, folder: Path) -> list[Compared] | str:
     """Every verdict on one configuration, or why there is none."""
     try:
-        suite = karat.load_suite(config)
-    except KaratError as error:
+        suite = carob.load_suite(config)
+    except CarobError as error:
         slug = re.search(r"\[([a-z-]+)\]", str(error))
-        return f"Karat refuses it: {slug[1] if slug else type(error).__name__}"
+        return f"Carob refuses it: {slug[1] if slug else type(error).__name__}"
     if any(case.turns for case in suite.cases):
         return "its tests are turns of conversations"
     if len(suite.cases) * REPEAT > MOST_ROWS:
@@ -184,7 +184,7 @@ def compare(config: Path, peer: Peer, folder: Path) -> list[Compared] | str:
     rows = json.loads(outputs[0].read_text("utf-8"))["results"]["results"]
     rows.sort(key=lambda row: (row["testIdx"], row["promptIdx"]))
     if len(rows) != len(suite.cases) * REPEAT:
-        return f"promptfoo counts {len(rows)} answers, Karat {len(suite.cases) * REPEAT}"
+        return f"promptfoo counts {len(rows)} answers, Carob {len(suite.cases) * REPEAT}"
     matched = match(rows, suite.cases)
     found: list[Compared] = []
     for output in outputs:
@@ -193,10 +193,10 @@ def compare(config: Path, peer: Peer, folder: Path) -> list[Compared] | str:
 
 
 def judge(config: Path, suite: Suite, output: Path, matched: Sequence[tuple[Row, Case, int]]) -> Iterator[Compared]:
-    """The verdicts of Karat on one file of results, each with that of promptfoo."""
+    """The verdicts of Carob on one file of results, each with that of promptfoo."""
     try:
-        records = karat.run(suite, f"replay:{output}", repeat=REPEAT, workers=0, trust_code=True).records
-    except KaratError as error:  # a table that does not show what a prompt is
+        records = carob.run(suite, f"replay:{output}", repeat=REPEAT, workers=0, trust_code=True).records
+    except CarobError as error:  # a table that does not show what a prompt is
         for row, case, repeat in matched:
             yield _compare(config, output, row, f"{case.id} ({repeat + 1})", "error", (), str(error))
         return
@@ -232,9 +232,9 @@ def explain(one: Compared) -> str:
     """The class of a difference; the empty string if there is none that is known."""
     unjudged = [check.expected for check in one.checks if check.status is Status.UNJUDGED]
     if one.ours == "skip":
-        return "its prompt or a variable is code or no text: Karat runs no such case, and says why"
+        return "its prompt or a variable is code or no text: Carob runs no such case, and says why"
     if one.ours == "partial" and one.failed and all(_names(unjudged, kind) for kind in one.failed):
-        return "promptfoo fails what Karat does not judge, and says so: PARTIAL is no pass"
+        return "promptfoo fails what Carob does not judge, and says so: PARTIAL is no pass"
     if one.ours == "partial" and any(check.status is Status.UNKNOWN for check in one.checks):
         return "the results do not say what a check reads: it is UNKNOWN, and PARTIAL is no pass"
     if one.ours == "error" and one.theirs == "fail" and any(check.status is Status.ERROR for check in one.checks):
@@ -262,7 +262,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     verdicts: list[Compared] = []
     not_compared: Counter[str] = Counter()
     peer = Peer(given.npm)
-    with tempfile.TemporaryDirectory(prefix="karat-promptfoo-") as name:
+    with tempfile.TemporaryDirectory(prefix="carob-promptfoo-") as name:
         scratch = Path(name)
         for config in configurations(given.folder, scratch):
             if given.only in str(config):

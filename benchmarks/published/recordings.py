@@ -10,10 +10,10 @@ from typing import Any
 from benchmarks.published.conversations import Call, Conversation, Turn
 
 Success = Callable[[Call], bool | None]
-"""Whether a call succeeded; None leaves it to Karat, which has the result."""
+"""Whether a call succeeded; None leaves it to Carob, which has the result."""
 
 
-def left_to_karat(call: Call) -> bool | None:
+def left_to_carob(call: Call) -> bool | None:
     return None
 
 

@@ -9,12 +9,12 @@ from itertools import pairwise
 from msgspec import Struct, field, structs
 
 from benchmarks.published.rules import Policy
-from karat.analysis.audit.operators.rules import break_rule
-from karat.evidence.conversation_events import read_conversation
-from karat.evidence.merge import merge_turns
-from karat.model.trace import ToolCall, Trace
-from karat.rules.events import RuleOutcome
-from karat.rules.monitor import judge_events
+from carob.analysis.audit.operators.rules import break_rule
+from carob.evidence.conversation_events import read_conversation
+from carob.evidence.merge import merge_turns
+from carob.model.trace import ToolCall, Trace
+from carob.rules.events import RuleOutcome
+from carob.rules.monitor import judge_events
 
 MOST_CONVERSATIONS = 10
 """So many conversations in which a rule holds are broken for it."""

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import yaml
 from msgspec import structs
 
-import karat
-from karat.evidence.conversation_events import ConversationEvents, read_conversation
-from karat.model.trace import ToolCall, Trace
-from karat.rules.contract import Contract
-from karat.rules.events import RuleFinding, RuleOutcome
-from karat.rules.monitor import judge_events
-from karat.rules.reading import Surroundings, read_rules
+import carob
+from carob.evidence.conversation_events import ConversationEvents, read_conversation
+from carob.model.trace import ToolCall, Trace
+from carob.rules.contract import Contract
+from carob.rules.events import RuleFinding, RuleOutcome
+from carob.rules.monitor import judge_events
+from carob.rules.reading import Surroundings, read_rules
 
 POLICIES = Path(__file__).parent / "policies"
 REPEATS = 7
@@ -54,7 +54,7 @@ class Timing(NamedTuple):
 
 def read_policy(domain: str) -> Policy:
     """The contract of a desk. Raises ValueError if it has a rule that cannot be read."""
-    tree = yaml.safe_load((POLICIES / f"{domain}.karat.yaml").read_text(encoding="utf-8"))
+    tree = yaml.safe_load((POLICIES / f"{domain}.carob.yaml").read_text(encoding="utf-8"))
     rules, problems = read_rules(tree["rules"], Surroundings(tree.get("tools", {})))
     if problems:
         raise ValueError(problems[0].message)
@@ -74,7 +74,7 @@ def read_runs(path: Path) -> list[Mapping[str, Any]]:
 
 def read_trace(run: Mapping[str, Any]) -> Trace:
     """The trace of a run. Tools of tau-bench that fail answer `Error: ...`, so other plain text is no failure."""
-    trace = karat.trace_from_messages(run["traj"])
+    trace = carob.trace_from_messages(run["traj"])
     turns = tuple(structs.replace(turn, tool_calls=_trust_texts(turn.tool_calls)) for turn in trace.turns)
     return structs.replace(trace, tool_calls=_trust_texts(trace.tool_calls), turns=turns)
 

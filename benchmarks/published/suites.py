@@ -1,4 +1,4 @@
-"""`python -m benchmarks.published.suites --from FOLDER`: what Karat reads of the suites of other tools.
+"""`python -m benchmarks.published.suites --from FOLDER`: what Carob reads of the suites of other tools.
 
 FOLDER holds files of public repositories, a folder per repository; nothing of them is kept here. Per file: whether it
 is read, its cases, its expectations that are judged, not judged by nature, and not understood, each of these with the
@@ -14,12 +14,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from karat.checks.catalog import catalog_for
-from karat.errors import KaratError
-from karat.model.suite import UNJUDGED
-from karat.plugins.project import Project
-from karat.suites.diagnostics import PathDiagnostic, RefusedError
-from karat.suites.formats.base import Format, SuiteFile
+from carob.checks.catalog import catalog_for
+from carob.errors import CarobError
+from carob.model.suite import UNJUDGED
+from carob.plugins.project import Project
+from carob.suites.diagnostics import PathDiagnostic, RefusedError
+from carob.suites.formats.base import Format, SuiteFile
 
 MOST_NOT_UNDERSTOOD = 0.03
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -61,7 +61,7 @@ def surveys(folder: Path, formats: Sequence[Format]) -> Iterator[Survey]:
                 found = next((one for one in formats if one.recognizes(file)), None)
             except RefusedError:
                 continue
-            if found is not None and found.name not in ("karat-1", "eval-set", "golden"):
+            if found is not None and found.name not in ("carob-1", "eval-set", "golden"):
                 yield survey(found, file, str(path.relative_to(folder)))
 
 
@@ -69,7 +69,7 @@ def survey(found: Format, file: SuiteFile, name: str) -> Survey:
     catalog = catalog_for(Project())
     try:
         parsed = found.read(file, catalog)
-    except (RefusedError, KaratError) as error:
+    except (RefusedError, CarobError) as error:
         problems = error.diagnostics if isinstance(error, RefusedError) else (PathDiagnostic((), str(error), "error"),)
         return Survey(name, found.name, 0, 0, 0, problems, Counter())
     specs = [spec for case in parsed.cases for _, spec in case.all_checks]

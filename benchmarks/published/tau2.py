@@ -1,7 +1,7 @@
-"""Results of tau2, judged by Karat by the tasks that they hold, next to the rewards that tau2 gave.
+"""Results of tau2, judged by Carob by the tasks that they hold, next to the rewards that tau2 gave.
 
-The reward is taken apart: what Karat judges is held against the parts DB, COMMUNICATE and ACTION of it. Assertions on
-the environment and in natural language are not judged by Karat.
+The reward is taken apart: what Carob judges is held against the parts DB, COMMUNICATE and ACTION of it. Assertions on
+the environment and in natural language are not judged by Carob.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import karat
-from karat.importers.tau.results import ENDS
+import carob
+from carob.importers.tau.results import ENDS
 
 PARTS = ("DB", "COMMUNICATE", "ACTION")
 CUT_OFF = "a limit cut it off: no reward, whatever was done"
 SAME_STATE = "other calls than gold, same database"
 OTHER_STATE = "the calls of gold, another database: their order, or the spelling of a value"
 OTHER_WORDS = "an output is inside a longer number, or is spelled in another way"
-NOT_EXECUTED = "tau2 found what Karat sees, and gave its reward by another part"
-SUCCESS_UNKNOWN = "Karat cannot tell whether a call succeeded"
+NOT_EXECUTED = "tau2 found what Carob sees, and gave its reward by another part"
+SUCCESS_UNKNOWN = "Carob cannot tell whether a call succeeded"
 UNEXPLAINED = "not explained"
 
 
 class Simulated(NamedTuple):
-    """A simulation: Karat's verdict on what it judges, and the parts of the reward."""
+    """A simulation: Carob's verdict on what it judges, and the parts of the reward."""
 
     file: str
     task: str
@@ -63,18 +63,18 @@ def judge_file(path: Path) -> Iterator[Simulated]:
     runs: dict[str, list[Any]] = {}
     for run in content["simulations"]:
         runs.setdefault(str(run["task_id"]), []).append(run)
-    records = karat.run(path, f"replay:{path}", repeat=max(map(len, runs.values())))
+    records = carob.run(path, f"replay:{path}", repeat=max(map(len, runs.values())))
     for record in records:
         trials = runs.get(record.case.id, [])
         if record.repeat >= len(trials):
             continue
         run = trials[record.repeat]
         parts = _parts(run.get("reward_info") or {})
-        judged = [check for check in record.verdict.checks if check.status is not karat.Status.UNJUDGED]
+        judged = [check for check in record.verdict.checks if check.status is not carob.Status.UNJUDGED]
         if not parts or len(judged) < 3:  # that it ended, and how, alone
             continue
-        bad = [check for check in judged if check.status is not karat.Status.PASSED]
-        failed = [check for check in bad if check.status is karat.Status.FAILED]
+        bad = [check for check in judged if check.status is not carob.Status.PASSED]
+        failed = [check for check in bad if check.status is carob.Status.FAILED]
         status = "FAIL" if failed else "PARTIAL" if bad else "PASS"
         reason = "; ".join(map(str, failed or bad))
         yield Simulated(path.name, record.case.id, status, reason, parts, run.get("termination_reason") in ENDS)

@@ -1,6 +1,6 @@
 """TRAIL: published traces of agents, the errors that people labelled in them, and what standing rules say.
 
-The rules of `policies/trail.karat.yaml` were written from the traces and labels of one half: those whose name has an
+The rules of `policies/trail.carob.yaml` were written from the traces and labels of one half: those whose name has an
 even digest. The other half is judged here. A label and a verdict agree if both say it of a trace: rules see calls, and
 labels are at calls of models.
 """
@@ -13,11 +13,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import karat
-from karat.analysis.check.judges import ConversationJudge
-from karat.rules.events import RuleOutcome
+import carob
+from carob.analysis.check.judges import ConversationJudge
+from carob.rules.events import RuleOutcome
 
-POLICY: Final = Path(__file__).parent / "policies" / "trail.karat.yaml"
+POLICY: Final = Path(__file__).parent / "policies" / "trail.carob.yaml"
 LABELS: Final = {"GAIA": "processed_annotations_gaia", "SWE Bench": "processed_annotations_swe_bench"}
 """The folders of traces, and those of their labels."""
 CATEGORIES: Final = {
@@ -55,7 +55,7 @@ def is_for_writing(name: str) -> bool:
 
 def judge_half(clone: Path, *, for_writing: bool) -> TraceHalf:
     """Judge the traces of one half. A file without labels, or that is no JSON, is counted as not read."""
-    judge = karat.prepare_judge(POLICY)
+    judge = carob.prepare_judge(POLICY)
     assert isinstance(judge, ConversationJudge)
     half = TraceHalf([], [])
     for folder, labels in LABELS.items():
@@ -66,7 +66,7 @@ def judge_half(clone: Path, *, for_writing: bool) -> TraceHalf:
             try:
                 outcomes = _judge(judge, below / "data" / folder / labelled.name)
                 half.traces.append(LabelledTrace(labelled.stem, _read_categories(labelled), outcomes))
-            except (ValueError, karat.KaratError):
+            except (ValueError, carob.CarobError):
                 half.unread.append(labelled.stem)
     return half
 
@@ -78,7 +78,7 @@ def _read_categories(path: Path) -> frozenset[str]:
 
 def _judge(judge: ConversationJudge, path: Path) -> Mapping[str, RuleOutcome]:
     """What each rule says of a trace. Raises ValueError if the file holds no conversation, or several."""
-    [conversation] = karat.read_conversations(path)
+    [conversation] = carob.read_conversations(path)
     verdicts = judge.judge(conversation.trace, conversation.tags, conversation.metadata)
     return {verdict.rule: verdict.outcome for verdict in verdicts}
 

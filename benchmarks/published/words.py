@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import karat
+import carob
 from benchmarks.published.agreement import Judged, judge, share
 from benchmarks.published.contracts import last_turn_suite, words_suite
 from benchmarks.published.conversations import Call, Conversation, Turn
@@ -26,7 +26,7 @@ class Alarm(NamedTuple):
     """A check of one answer that did not pass."""
 
     judged: Judged
-    check: karat.CheckResult
+    check: carob.CheckResult
 
     @property
     def turn(self) -> Turn:
@@ -57,9 +57,9 @@ class Words(NamedTuple):
     """What was found in the answers of all conversations."""
 
     turns: int
-    alarms: dict[tuple[str, karat.Status], list[Alarm]]
+    alarms: dict[tuple[str, carob.Status], list[Alarm]]
 
-    def of(self, name: str, status: karat.Status) -> list[Alarm]:
+    def of(self, name: str, status: carob.Status) -> list[Alarm]:
         return self.alarms.get((name, status), [])
 
 
@@ -68,10 +68,10 @@ def judge_words(
 ) -> Words:
     beside = Path(shutil.copy(policy, folder)).name
     judged = judge(folder, words_suite(conversations, domain, beside), conversations, success)
-    alarms: dict[tuple[str, karat.Status], list[Alarm]] = {}
+    alarms: dict[tuple[str, carob.Status], list[Alarm]] = {}
     for one in judged:
         for check in one.verdict.checks:
-            if check.name in (CLAIMS, NUMBERS) and check.status is not karat.Status.PASSED:
+            if check.name in (CLAIMS, NUMBERS) and check.status is not carob.Status.PASSED:
                 alarms.setdefault((check.name, check.status), []).append(Alarm(one, check))
     return Words(sum(bool(turn.answer) for one in conversations for turn in one.turns), alarms)
 
@@ -79,14 +79,14 @@ def judge_words(
 def words_table(title: str, words: Words) -> str:
     rows = []
     for name in (CLAIMS, NUMBERS):
-        found = [len(words.of(name, status)) for status in (karat.Status.FAILED, karat.Status.UNKNOWN)]
+        found = [len(words.of(name, status)) for status in (carob.Status.FAILED, carob.Status.UNKNOWN)]
         rows.append((name, str(words.turns), *(f"{count} ({share(count, words.turns)})" for count in found)))
     return table(title, ("check", "answers", "alarms", "unknown"), rows)
 
 
 def alarms_text(words: Words) -> Iterator[str]:
     for name in (CLAIMS, NUMBERS):
-        for status in (karat.Status.FAILED, karat.Status.UNKNOWN):
+        for status in (carob.Status.FAILED, carob.Status.UNKNOWN):
             if alarms := words.of(name, status):
                 yield f"\n### {name}: {status.value}\n"
                 yield from map(str, alarms)
@@ -108,7 +108,7 @@ def force_failures(conversations: Sequence[Conversation], domain: str) -> Iterat
 
 def judge_forced(
     folder: Path, forced: Sequence[Forced], domain: str, success: Success
-) -> list[tuple[Forced, karat.Status]]:
+) -> list[tuple[Forced, carob.Status]]:
     """What `no_false_success` says of each answer whose writes failed."""
     conversations = [one.conversation for one in forced]
     judged = judge(folder, last_turn_suite(conversations, domain), conversations, success) if forced else []
@@ -116,7 +116,7 @@ def judge_forced(
     return [*zip(forced, statuses, strict=True)]
 
 
-def forced_text(title: str, found: Sequence[tuple[Forced, karat.Status]]) -> str:
+def forced_text(title: str, found: Sequence[tuple[Forced, carob.Status]]) -> str:
     """How many are caught, and every one that is not."""
     claimed = [(one, status) for one, status in found if one.claimed]
     rows = [
@@ -124,19 +124,19 @@ def forced_text(title: str, found: Sequence[tuple[Forced, karat.Status]]) -> str
         _forced_row("it holds a declared word", claimed),
         _forced_row("and no earlier call of the tool succeeded", [pair for pair in claimed if not pair[0].done_before]),
     ]
-    missed = [_missed(one, status) for one, status in found if status is not karat.Status.FAILED]
+    missed = [_missed(one, status) for one, status in found if status is not carob.Status.FAILED]
     return "\n".join([table(title, ("which", "answers", "caught", "unknown", "missed"), rows), *missed])
 
 
-def _forced_row(name: str, found: Sequence[tuple[Forced, karat.Status]]) -> tuple[str, ...]:
+def _forced_row(name: str, found: Sequence[tuple[Forced, carob.Status]]) -> tuple[str, ...]:
     caught, unknown, missed = (
         sum(status is wanted for _, status in found)
-        for wanted in (karat.Status.FAILED, karat.Status.UNKNOWN, karat.Status.PASSED)
+        for wanted in (carob.Status.FAILED, carob.Status.UNKNOWN, carob.Status.PASSED)
     )
     return (name, str(len(found)), f"{caught} ({share(caught, len(found))})", str(unknown), str(missed))
 
 
-def _missed(one: Forced, status: karat.Status) -> str:
+def _missed(one: Forced, status: carob.Status) -> str:
     why = "holds a declared word" if one.claimed else "holds no declared word"
     earlier = ", and an earlier call succeeded" if one.done_before else ""
     answer = " ".join(one.conversation.turns[-1].answer.split())[: 3 * MORE]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A coding agent without a model: rule-based, so that the example needs no key. It does what AGENTS.md tells it.
 
-It reads a request from stdin and answers with the calls of its tools, as any program does that Karat starts
+It reads a request from stdin and answers with the calls of its tools, as any program does that Carob starts
 (docs/targets.md).
 """
 

@@ -1,1 +1,1 @@
-"""A small order desk on LangGraph: one sound agent, and agents with one weakness each, for `karat stress`."""
+"""A small order desk on LangGraph: one sound agent, and agents with one weakness each, for `carob stress`."""

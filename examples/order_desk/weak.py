@@ -1,4 +1,4 @@
-"""Agents with one weakness each. `karat stress` has to find every one of them, and nothing in the sound ones."""
+"""Agents with one weakness each. `carob stress` has to find every one of them, and nothing in the sound ones."""
 
 from __future__ import annotations
 

@@ -5,5 +5,5 @@ import pytest
 
 
 @pytest.fixture(scope="session")
-def karat_target():
+def carob_target():
     return desk_agent.reply

@@ -15,7 +15,7 @@ import pytest
 
 from action.workflow import ACTION, ROOT, Contexts, FakeGithub, run_action
 from cli.support import eval_set, write
-from karat.cli.main import run as run_command
+from carob.cli.main import run as run_command
 
 SUITE = eval_set(
     {"id": "A", "prompt": "a", "expected": {"must_say_any": ["hello"]}},
@@ -26,7 +26,7 @@ SUITE = eval_set(
 @pytest.fixture
 def action(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> ModuleType:
     """scripts/action.py, whose commands run in this process: a process each would take seconds."""
-    spec = importlib.util.spec_from_file_location("karat_action", ROOT / "scripts/action.py")
+    spec = importlib.util.spec_from_file_location("carob_action", ROOT / "scripts/action.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -37,7 +37,7 @@ def action(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
         code = run_command([*arguments, *(("--workers", "0") if arguments[0] == "run" else ())])
         return subprocess.CompletedProcess(arguments, code, capsys.readouterr().out)
 
-    monkeypatch.setattr(module, "run_karat", run_here)
+    monkeypatch.setattr(module, "run_carob", run_here)
     return module
 
 
@@ -86,10 +86,10 @@ def test_branch_then_pull_request(
             "run_attempt": "1",
         }
         inputs = {"suite": "desk.json", "target": "replay:traces.jsonl", "gate": gate, "token": token}
-        return run_action(inputs, known | pull, workspace, tmp_path / "cache", run_here, skip=("Install Karat",))
+        return run_action(inputs, known | pull, workspace, tmp_path / "cache", run_here, skip=("Install Carob",))
 
     answer("Hello.")
-    green = {"passed": "2", "failed": "0", "unknown": "0", "error": "0", "report": ".karat-action/report"}
+    green = {"passed": "2", "failed": "0", "unknown": "0", "error": "0", "report": ".carob-action/report"}
     assert run("push") == (True, green)
     assert github.comments == []
 
@@ -98,7 +98,7 @@ def test_branch_then_pull_request(
     assert (passed, outputs["passed"], outputs["failed"]) == (False, "1", "1")
     assert list((tmp_path / "cache/artifacts").rglob("*.html"))
     (comment,) = github.comments
-    assert comment["body"].startswith("<!-- karat:")
+    assert comment["body"].startswith("<!-- carob:")
     assert "passed before and fails now: it may be chance" in comment["body"]
     assert github.tokens == {"Bearer token-of-the-job"}
 
@@ -120,8 +120,8 @@ def test_run_that_cannot_start_is_red_and_commented(
 ) -> None:
     event = write("event.json", {"pull_request": {"number": 7}})
     for name, value in {
-        "KARAT_SUITE": "gone.json",
-        "KARAT_TOKEN": "t",
+        "CAROB_SUITE": "gone.json",
+        "CAROB_TOKEN": "t",
         "GITHUB_EVENT_PATH": event,
         "GITHUB_API_URL": github.address,
         "GITHUB_REPOSITORY": "o/r",
@@ -138,19 +138,19 @@ def test_comment_is_found_among_many_and_kept_short(
 ) -> None:
     for number in range(150):
         github.add(f"comment {number}")
-    github.add("<!-- karat:mine -->\nold")
-    github.add("<!-- karat:other -->\nof another use")
+    github.add("<!-- carob:mine -->\nold")
+    github.add("<!-- carob:other -->\nof another use")
     action.WORK.mkdir()
-    action.COMMENT.write_text("<!-- karat:mine -->\nnew")
+    action.COMMENT.write_text("<!-- carob:mine -->\nnew")
     event = write("event.json", {"pull_request": {"number": 7}})
-    monkeypatch.setenv("KARAT_TOKEN", "t")
+    monkeypatch.setenv("CAROB_TOKEN", "t")
     monkeypatch.setenv("GITHUB_EVENT_PATH", event)
     monkeypatch.setenv("GITHUB_API_URL", github.address)
     monkeypatch.setenv("GITHUB_REPOSITORY", "o/r")
     action.comment()
     assert [one["body"] for one in github.comments[150:]] == [
-        "<!-- karat:mine -->\nnew",
-        "<!-- karat:other -->\nof another use",
+        "<!-- carob:mine -->\nnew",
+        "<!-- carob:other -->\nof another use",
     ]
 
 

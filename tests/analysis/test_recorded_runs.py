@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-import karat
-from karat.errors import KaratError
+import carob
+from carob.errors import CarobError
 
-SUITE = {"karat": 1, "cases": [{"id": "q", "prompt": "Where is A-17?", "expected": {"outcome": "completed"}}]}
+SUITE = {"carob": 1, "cases": [{"id": "q", "prompt": "Where is A-17?", "expected": {"outcome": "completed"}}]}
 RUNS, EXPORTED = 2, 6
 
 
@@ -35,17 +35,17 @@ def exported(number: int) -> str:
 @pytest.fixture(params=["a-first.jsonl", "z-last.jsonl"])
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A journal, the reports of its run, and an export that comes before or after them."""
-    karat.run(SUITE, agent, repeat=RUNS, results_dir=tmp_path)
+    carob.run(SUITE, agent, repeat=RUNS, results_dir=tmp_path)
     (tmp_path / request.param).write_text("\n".join(map(exported, range(EXPORTED))))
     assert {path.suffix for path in tmp_path.iterdir()} >= {".jsonl", ".json", ".md"}
     return tmp_path
 
 
 READERS: dict[str, Callable[[Path], int]] = {
-    "draft": lambda folder: karat.draft(folder).summary.traces,
-    "draft --rules": lambda folder: karat.draft_rules(folder).conversations,
-    "coverage": lambda folder: karat.coverage(SUITE, folder).conversations,
-    "coverage --against": lambda folder: karat.coverage(SUITE, against=folder).against,
+    "draft": lambda folder: carob.draft(folder).summary.traces,
+    "draft --rules": lambda folder: carob.draft_rules(folder).conversations,
+    "coverage": lambda folder: carob.coverage(SUITE, folder).conversations,
+    "coverage --against": lambda folder: carob.coverage(SUITE, against=folder).against,
 }
 
 
@@ -55,12 +55,12 @@ def test_every_conversation_of_a_folder_is_read(reader: str, folder: Path) -> No
 
 
 def test_a_check_passes_by_the_reports_of_runs(folder: Path) -> None:
-    rules = {"karat": 1, "rules": [{"id": "once", "each": {"call": "pay"}, "at_most": 1}]}
-    assert karat.check_conversations(folder, rules).judged == RUNS + EXPORTED
+    rules = {"carob": 1, "rules": [{"id": "once", "each": {"call": "pay"}, "at_most": 1}]}
+    assert carob.check_conversations(folder, rules).judged == RUNS + EXPORTED
 
 
 def test_a_file_of_no_known_format_is_still_refused_by_a_check(folder: Path) -> None:
     (folder / "other.json").write_text('{"generated_at": "2026-01-01", "target": "x"}')
-    rules = {"karat": 1, "rules": [{"id": "once", "each": {"call": "pay"}, "at_most": 1}]}
-    with pytest.raises(KaratError, match="not a format of exports"):
-        karat.check_conversations(folder, rules)
+    rules = {"carob": 1, "rules": [{"id": "once", "each": {"call": "pay"}, "at_most": 1}]}
+    with pytest.raises(CarobError, match="not a format of exports"):
+        carob.check_conversations(folder, rules)

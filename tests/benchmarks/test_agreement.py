@@ -1,4 +1,4 @@
-"""Verdicts of Karat next to published ones: what is compared, and the class of each difference."""
+"""Verdicts of Carob next to published ones: what is compared, and the class of each difference."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from benchmarks import orders
 from benchmarks.__main__ import SECTIONS, main
 from benchmarks.compare import Files, Plan, Program, compare
 from benchmarks.measure import Runs, Usage, measured, tally
-from benchmarks.ours import bare_run, karat_run
+from benchmarks.ours import bare_run, carob_run
 from benchmarks.peers import peers
 from benchmarks.programs.canned import TOOL_CALLS, judged, text_for
 from benchmarks.programs.order_desk import judged as order_checks
@@ -75,13 +75,13 @@ def test_judging_finds_the_planted_failures(tmp_path: Path, capsys: pytest.Captu
     assert main(["--only", "judging", "--sizes", str(CASES), "--repeat", "1", "--json", str(runs)]) == 0
     printed = capsys.readouterr().out
     assert re.search(rf"^\| bare loop \| {CASES} \| .* \| yes \|$", printed, re.MULTILINE)
-    assert re.search(rf"^\| karat rescore \| {CASES} \| .* \| yes \|$", printed, re.MULTILINE)
+    assert re.search(rf"^\| carob rescore \| {CASES} \| .* \| yes \|$", printed, re.MULTILINE)
     tallies = [run["tally"] for section in json.loads(runs.read_text()) for f in section for run in f["runs"]]
     assert tallies == [[CASES - PLANTED, PLANTED]] * 4, "six checks each, then twenty"
 
 
 def test_a_run_finds_the_planted_failures(tmp_path: Path) -> None:
-    loop, run = compare((bare_run("loop"), karat_run("karat")), plan(tmp_path))
+    loop, run = compare((bare_run("loop"), carob_run("carob")), plan(tmp_path))
     assert loop.judged
     assert run.judged
     assert run.runs.cpu > 0
@@ -147,7 +147,7 @@ def test_a_program_that_hangs_is_stopped_and_not_tried_again(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("printed", "counted"),
     [
-        pytest.param("9988 passed, 12 failed in 3.1s, avg soft score 0.9994\n  a.json\n", (9988, 12), id="karat"),
+        pytest.param("9988 passed, 12 failed in 3.1s, avg soft score 0.9994\n  a.json\n", (9988, 12), id="carob"),
         pytest.param("=== 12 failed, 9,988 passed in 20.01s ===\n", (9988, 12), id="thousands"),
         pytest.param("\x1b[31m12 failed\x1b[0m, \x1b[32m9988 passed\x1b[0m in 2s\n", (9988, 12), id="colours"),
         pytest.param("1 passed\nResults:\n  ✓ 7 passed (70%)\n  ✗ 3 failed (30%)\n", (7, 3), id="the-last-counts"),

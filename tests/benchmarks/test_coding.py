@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 from benchmarks.published.coding import read_terminal
-from karat.evidence.exports.reading import read_conversations
-from karat.model.trace import Trace
+from carob.evidence.exports.reading import read_conversations
+from carob.model.trace import Trace
 
 STEP = (
     "\x1b[1;31mmini-swe-agent\x1b[0m\x1b[31m (step \x1b[0m{0}, $0.03):\r\n"

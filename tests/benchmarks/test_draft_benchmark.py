@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-import karat
+import carob
 from benchmarks import drafts
-from karat.analysis.draft.draft import DraftOptions, SuiteDraft
-from karat.analysis.draft.drafting import draft_from_traces
-from karat.checks.catalog import catalog_for
-from karat.plugins.project import find_project
+from carob.analysis.draft.draft import DraftOptions, SuiteDraft
+from carob.analysis.draft.drafting import draft_from_traces
+from carob.checks.catalog import catalog_for
+from carob.plugins.project import find_project
 
 TRACES = [*drafts.traces(1000)]
 
@@ -30,7 +30,7 @@ def test_many_traces_become_few_cases_and_questions(draft: SuiteDraft) -> None:
     assert 6 <= draft.summary.cases <= 12
     assert draft.summary.covered > 920
     assert {"error", "loop", "rare", "number"} <= {finding.kind for finding in draft.findings}
-    karat.load_suite(draft.yaml)
+    carob.load_suite(draft.yaml)
 
 
 def test_personal_data_is_masked_unless_it_is_to_be_kept(draft: SuiteDraft) -> None:
@@ -50,5 +50,5 @@ def test_rows_have_values_of_their_own_prompts(draft: SuiteDraft) -> None:
 
 def test_the_journal_can_be_judged_and_drafted(tmp_path: Path) -> None:
     drafts.write_journal(tmp_path / "shop.jsonl", 60)
-    assert karat.rescore(tmp_path / "shop.jsonl").summary.total == 60
-    assert karat.draft(tmp_path / "shop.jsonl").summary.traces == 60
+    assert carob.rescore(tmp_path / "shop.jsonl").summary.total == 60
+    assert carob.draft(tmp_path / "shop.jsonl").summary.traces == 60

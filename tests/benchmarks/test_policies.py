@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-import karat
+import carob
 from benchmarks.published.__main__ import main
 from benchmarks.published.rule_audit import audit_rules, audit_table
 from benchmarks.published.rules import Policy, judge_runs, read_policy
-from karat.analysis.audit.operators.rules import break_rule
-from karat.evidence.conversation_events import read_conversation
-from karat.evidence.merge import merge_turns
-from karat.model.trace import ToolCall, Trace
-from karat.rules.contract import Contract
-from karat.rules.events import RuleOutcome
-from karat.rules.monitor import judge_events
-from karat.rules.reading import read_rules
+from carob.analysis.audit.operators.rules import break_rule
+from carob.evidence.conversation_events import read_conversation
+from carob.evidence.merge import merge_turns
+from carob.model.trace import ToolCall, Trace
+from carob.rules.contract import Contract
+from carob.rules.events import RuleOutcome
+from carob.rules.monitor import judge_events
+from carob.rules.reading import read_rules
 
 RESERVATION = {
     "reservation_id": "R1",
@@ -104,8 +104,8 @@ def test_mutants_of_a_conversation_break_the_rules_they_are_made_for() -> None:
     """Each rule that the conversation keeps is broken in every way that the audit knows; a call between breaks none."""
     policy = read_policy("airline")
     books = call("get_user_details", {"user_id": "mia"}, {"membership": "gold", "payment_methods": {"gift_card_1": {}}})
-    trace = karat.trace_from_messages([*books, *LOOK, *say("Yes, please."), *UPGRADE])
-    between = karat.trace_from_messages([*books, *call("think", {}, {}), *LOOK, *say("Yes, please."), *UPGRADE])
+    trace = carob.trace_from_messages([*books, *LOOK, *say("Yes, please."), *UPGRADE])
+    between = carob.trace_from_messages([*books, *call("think", {}, {}), *LOOK, *say("Yes, please."), *UPGRADE])
     kept = [n for n, rule in enumerate(policy.contract.rules) if rule.id in find_held(policy, trace)]
     assert len(kept) >= 5
     for number in kept:
@@ -118,7 +118,7 @@ def test_mutants_of_a_conversation_break_the_rules_they_are_made_for() -> None:
 
 ORDER = {"order_id": "#1", "user_id": "mia", "status": "pending", "items": [{"item_id": "7"}]}
 NEW = {"order_id": "#1", "item_ids": ["7"], "new_item_ids": ["8"], "payment_method_id": "gift_card_1"}
-SHOP = karat.trace_from_messages(
+SHOP = carob.trace_from_messages(
     [
         *say("I am mia@x.org. Change the item of order 1."),
         *call("find_user_id_by_email", {"email": "mia@x.org"}, "mia"),
@@ -129,7 +129,7 @@ SHOP = karat.trace_from_messages(
         *call("modify_pending_order_items", NEW, {**ORDER, "status": "pending (item modified)"}),
     ]
 )
-CHANGE = karat.trace_from_messages(
+CHANGE = carob.trace_from_messages(
     [
         *call("get_user_details", {"user_id": "mia"}, {"payment_methods": {"gift_card_1": {}, "certificate_2": {}}}),
         *LOOK,
@@ -173,7 +173,7 @@ def test_two_reads_in_another_order_are_tried_as_equal() -> None:
     looked = {"id": "looked", "each": {"call": "pay"}, "needs": {"before": {"call": "get_b"}}}
     in_order = {"id": "in-order", "each": {"call": "get_b"}, "needs": {"before": {"call": "get_a"}}}
     calls = [*call("get_a", {}, {}), *call("get_b", {}, {}), *call("get_b", {}, {}), *call("pay", {}, {})]
-    trace = karat.trace_from_messages([*say("Hi."), {"role": "assistant", "content": "Hello."}, *say("Pay."), *calls])
+    trace = carob.trace_from_messages([*say("Hi."), {"role": "assistant", "content": "Hello."}, *say("Pay."), *calls])
     for rule, alarms in ((looked, 0), (in_order, 1)):
         rules, _ = read_rules([rule])
         audited = audit_rules(Policy("desk", Contract(rules), (str(rule["id"]),)), [trace])

@@ -1,4 +1,4 @@
-"""Whole configurations, run by promptfoo and by Karat: what is compared with what, and which differences are known."""
+"""Whole configurations, run by promptfoo and by Carob: what is compared with what, and which differences are known."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-import karat
+import carob
 from benchmarks.published.promptfoo_runs import REPEAT, Compared, configurations, explain, judge, match, report
-from karat.model.verdict import CheckResult, Status
+from carob.model.verdict import CheckResult, Status
 
 DOCS = """
 ```yaml title="promptfooconfig.yaml"
@@ -41,7 +41,7 @@ def test_configurations_are_files_and_blocks_of_documentation(tmp_path: Path) ->
     (source / "guide.md").write_text(DOCS)
     first, *blocks = configurations(source, scratch)
     assert first == source / "shop" / "promptfooconfig.yaml"
-    assert [case.prompt for block in blocks for case in karat.load_suite(block).cases] == ["Say a", "Tell a"]
+    assert [case.prompt for block in blocks for case in carob.load_suite(block).cases] == ["Say a", "Tell a"]
 
 
 def _row(prompt: str, test: int, output: str = "x", success: bool = True) -> dict[str, Any]:
@@ -59,7 +59,7 @@ CONFIG = {
 
 def test_rows_are_matched_with_cases_by_their_prompts(tmp_path: Path) -> None:
     (tmp_path / "promptfooconfig.json").write_text(json.dumps(CONFIG))
-    cases = karat.load_suite(tmp_path / "promptfooconfig.json").cases
+    cases = carob.load_suite(tmp_path / "promptfooconfig.json").cases
     said = [f"Say {x}" for x in ["c"] * REPEAT + ["a", "b"] * REPEAT]
     matched = match([_row(prompt, number) for number, prompt in enumerate(said)], cases)
     assert all(row["prompt"]["raw"] == case.prompt for row, case, _ in matched)
@@ -71,7 +71,7 @@ def test_rows_are_matched_with_cases_by_their_prompts(tmp_path: Path) -> None:
 def test_a_false_pass_is_no_known_difference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = {"prompts": ["Say {{x}}"], "tests": [{"vars": {"x": "a"}, "assert": [{"type": "equals", "value": "a"}]}]}
     (tmp_path / "promptfooconfig.json").write_text(json.dumps(config))
-    suite = karat.load_suite(tmp_path / "promptfooconfig.json")
+    suite = carob.load_suite(tmp_path / "promptfooconfig.json")
     rows = [_row("Say a", number, output, output == "a") for number, output in enumerate(("a", "b", "a"))]
     output = tmp_path / "results.json"
     output.write_text(json.dumps({"results": {"results": rows}}))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-import karat
+import carob
 from benchmarks.published import agreement
 from benchmarks.published.__main__ import main
 from benchmarks.published.agentdojo_agreement import judge_files
@@ -19,10 +19,10 @@ from benchmarks.published.contracts import agreement_suite, words_suite
 from benchmarks.published.conversations import Call, Conversation, Task, Turn
 from benchmarks.published.database import Database
 from benchmarks.published.effects import DOMAINS, write_tools
-from benchmarks.published.recordings import Success, by_hand, left_to_karat, write_recordings
+from benchmarks.published.recordings import Success, by_hand, left_to_carob, write_recordings
 from benchmarks.published.tau_bench import read_trajectories
 from benchmarks.published.words import FAILURE, force_failures, judge_forced, judge_words
-from karat.importers.tau.contracts import number_regex
+from carob.importers.tau.contracts import number_regex
 
 TOOLS = """
 import json
@@ -124,13 +124,13 @@ def talk(
     return Conversation("retail-1-0", task, (Turn("Please.", calls, (), answer),), reward, ended)
 
 
-def judged_by_karat(tmp_path: Path, one: Conversation) -> Judged:
+def judged_by_carob(tmp_path: Path, one: Conversation) -> Judged:
     [judged] = judge(tmp_path, agreement_suite([one], "retail"), [one], by_hand)
     return judged
 
 
 def explained(tmp_path: Path, clone: Path, one: Conversation) -> Difference:
-    judged = judged_by_karat(tmp_path, one)
+    judged = judged_by_carob(tmp_path, one)
     assert not judged.agrees
     return explain(judged, find_facts(Database(clone, "retail"), one, write_tools("retail")))
 
@@ -194,7 +194,7 @@ REFUSED = OTHER._replace(result="Error: no such order")
     ],
 )
 def test_the_contract_wants_each_gold_write_once_and_no_other(tmp_path: Path, calls: list[Call], status: str) -> None:
-    assert judged_by_karat(tmp_path, talk(*calls)).verdict.status == status
+    assert judged_by_carob(tmp_path, talk(*calls)).verdict.status == status
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_outputs_stand_in_any_answer(tmp_path: Path, outputs: list[str], status:
         Turn("Which?", (), (), "The blue one."),
         Turn("Bye.", (), (), "Bye."),
     )
-    assert judged_by_karat(tmp_path, one._replace(turns=turns)).verdict.status == status
+    assert judged_by_carob(tmp_path, one._replace(turns=turns)).verdict.status == status
 
 
 @pytest.mark.parametrize(
@@ -229,8 +229,8 @@ def test_numbers_are_found_as_answers_write_them(number: str, text: str, found: 
     assert bool(re.search(number_regex(number), text)) is found
 
 
-@pytest.mark.parametrize(("success", "recorded"), [(by_hand, False), (left_to_karat, None)])
-def test_success_is_left_to_karat_or_given(tmp_path: Path, success: Success, recorded: bool | None) -> None:
+@pytest.mark.parametrize(("success", "recorded"), [(by_hand, False), (left_to_carob, None)])
+def test_success_is_left_to_carob_or_given(tmp_path: Path, success: Success, recorded: bool | None) -> None:
     write_recordings(tmp_path / "one.jsonl", [talk(REFUSED)], success)
     [turn] = json.loads((tmp_path / "one.jsonl").read_text())["turns"]
     assert turn["tool_calls"][0].get("success") is recorded
@@ -258,7 +258,7 @@ def test_a_disagreement_has_its_class(tmp_path: Path, clone: Path, one: Conversa
 
 
 def test_without_the_database_calls_are_not_explained(tmp_path: Path) -> None:
-    assert explain(judged_by_karat(tmp_path, talk(OTHER)), None).kind == agreement.NO_DATABASE
+    assert explain(judged_by_carob(tmp_path, talk(OTHER)), None).kind == agreement.NO_DATABASE
 
 
 def test_two_clones_do_not_mix(tmp_path: Path, clone: Path) -> None:
@@ -294,7 +294,7 @@ def test_a_claim_of_a_failed_write_is_caught_and_an_admission_is_not(tmp_path: P
     )
     forced = [*force_failures([claims, admits], "retail")]
     found = judge_forced(tmp_path, forced, "retail", by_hand)
-    assert [status for _, status in found] == [karat.Status.FAILED, karat.Status.PASSED]
+    assert [status for _, status in found] == [carob.Status.FAILED, carob.Status.PASSED]
 
 
 def test_numbers_of_the_policy_are_grounds(tmp_path: Path, clone: Path) -> None:
@@ -302,7 +302,7 @@ def test_numbers_of_the_policy_are_grounds(tmp_path: Path, clone: Path) -> None:
     turn = Turn("When?", (), (), "Within 5 days.")
     talks = [conversation_of(turn), conversation_of(turn._replace(answer="Within 6 days."))._replace(id="retail-2-0")]
     words = judge_words(tmp_path, talks, "retail", policy, by_hand)
-    [alarm] = words.of("grounded_numbers", karat.Status.FAILED)
+    [alarm] = words.of("grounded_numbers", carob.Status.FAILED)
     assert words.turns == 2
     assert alarm.judged.conversation.id == "retail-2-0"
     assert "Within 6 days." in str(alarm)

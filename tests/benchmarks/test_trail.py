@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-import karat
+import carob
 from benchmarks.published.__main__ import main
 from benchmarks.published.trail import CATEGORIES, POLICY, is_for_writing
-from karat.analysis.check.judges import ConversationJudge
+from carob.analysis.check.judges import ConversationJudge
 
 
 def span(number: int, name: str, attributes: dict[str, Any], *below: dict[str, Any], **about: Any) -> dict[str, Any]:
@@ -75,6 +75,6 @@ def test_a_clone_without_traces_is_no_result(tmp_path: Path) -> None:
 
 
 def test_each_rule_has_its_category() -> None:
-    judge = karat.prepare_judge(POLICY)
+    judge = carob.prepare_judge(POLICY)
     assert isinstance(judge, ConversationJudge)
     assert [*judge.names] == [*CATEGORIES]

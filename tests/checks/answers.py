@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from karat.checks.sample_traces import calls, says
-from karat.model.trace import Trace
+from carob.checks.sample_traces import calls, says
+from carob.model.trace import Trace
 
 Expected = dict[str, Any]
 

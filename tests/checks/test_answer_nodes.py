@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from karat.checks.answer.nodes import LONGEST, find_in_answer, snapshot_of
-from karat.checks.sample_traces import says
+from carob.checks.answer.nodes import LONGEST, find_in_answer, snapshot_of
+from carob.checks.sample_traces import says
 
 BRIEF = """\
 # Brief

@@ -10,22 +10,22 @@ import pytest
 from jsonpath_rfc9535 import JSONPathError
 
 from catalogs import CATALOG
-from karat.api import judge
-from karat.checks.answer.json import compile_path, values_at
-from karat.checks.catalog import CheckCatalog, catalog_for
-from karat.errors import SuiteError
-from karat.model.suite import Case
-from karat.model.trace import Tokens, Trace
-from karat.model.verdict import CheckResult, Status
-from karat.plugins.project import find_project
-from karat.suites import loads
-from karat.text.json_answers import json_answer
+from carob.api import judge
+from carob.checks.answer.json import compile_path, values_at
+from carob.checks.catalog import CheckCatalog, catalog_for
+from carob.errors import SuiteError
+from carob.model.suite import Case
+from carob.model.trace import Tokens, Trace
+from carob.model.verdict import CheckResult, Status
+from carob.plugins.project import find_project
+from carob.suites import loads
+from carob.text.json_answers import json_answer
 
 ORDER = {"type": "object", "properties": {"lines": {"type": "array", "items": {"required": ["price"]}}}}
 
 
 def case_of(expected: dict[str, Any], catalog: CheckCatalog = CATALOG) -> Case:
-    suite = {"karat": 1, "cases": [{"id": "A", "prompt": "p", "expected": expected}]}
+    suite = {"carob": 1, "cases": [{"id": "A", "prompt": "p", "expected": expected}]}
     return loads(json.dumps(suite).encode(), "s.json", catalog).cases[0]
 
 
@@ -136,14 +136,14 @@ def test_words_are_counted(text: str, words: int) -> None:
 
 
 def test_tokens_cost_what_the_project_says(tmp_path: Path) -> None:
-    (tmp_path / "karat.toml").write_text("[prices]\ninput = 1.0\noutput = 4.0\n")
+    (tmp_path / "carob.toml").write_text("[prices]\ninput = 1.0\noutput = 4.0\n")
     tokens = Tokens(1000, 500)
     trace = Trace(case_id="A", final_message="x", tokens=tokens)
     catalog = catalog_for(find_project(tmp_path))
     priced = case_of({"max_cost_usd": 0.003}, catalog)
     assert judge(priced, trace).checks[-1].found == "0.003 USD"
     assert judge(case_of({"max_cost_usd": 0.0029}, catalog), trace).checks[-1].status is Status.FAILED
-    (tmp_path / "karat.toml").write_text("")
+    (tmp_path / "carob.toml").write_text("")
     unpriced = judge(case_of({"max_cost_usd": 0.003}, catalog_for(find_project(tmp_path))), trace).checks[-1]
     assert unpriced.status is Status.UNKNOWN
     assert "[prices]" in unpriced.found

@@ -9,14 +9,14 @@ import pytest
 import yaml
 
 from catalogs import CATALOG
-from karat.evidence.merge import merge_turns
-from karat.model.check import Declared
-from karat.model.suite import Case
-from karat.model.trace import Message, ToolCall, Trace
-from karat.model.verdict import CaseStatus, Status
-from karat.scoring.verdicts import judge_case
-from karat.suites.declared import with_declared
-from karat.text.tool_results import call_success, missing_fields, parse_result
+from carob.evidence.merge import merge_turns
+from carob.model.check import Declared
+from carob.model.suite import Case
+from carob.model.trace import Message, ToolCall, Trace
+from carob.model.verdict import CaseStatus, Status
+from carob.scoring.verdicts import judge_case
+from carob.suites.declared import with_declared
+from carob.text.tool_results import call_success, missing_fields, parse_result
 
 FOLDER = Path(__file__).parent / "answers_by_family"
 Item = dict[str, Any]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from karat.checks.answer.brief import EvidenceFreshness
-from karat.checks.sample_traces import says
-from karat.model.verdict import Status
+from carob.checks.answer.brief import EvidenceFreshness
+from carob.checks.sample_traces import says
+from carob.model.verdict import Status
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-import karat
-from karat.checks.effects.claims import NoFalseSuccess
-from karat.model.trace import ToolCall, Trace
-from karat.model.verdict import Status
+import carob
+from carob.checks.effects.claims import NoFalseSuccess
+from carob.model.trace import ToolCall, Trace
+from carob.model.verdict import Status
 
 pytestmark = pytest.mark.quick
 
@@ -77,13 +77,13 @@ def test_what_was_not_seen_leaves_it_open() -> None:
 
 
 def test_the_message_names_the_id() -> None:
-    trace = karat.Trace(case_id="A", final_message="Refunded A-9 and A-10.", tool_calls=(refund("A-9"),))
+    trace = carob.Trace(case_id="A", final_message="Refunded A-9 and A-10.", tool_calls=(refund("A-9"),))
     found = NoFalseSuccess(effects=EFFECTS).judge(trace).found
     assert found.startswith("it claims 'Refunded' of A-10: no successful call to refund is about A-10")
 
 
 def test_a_wording_that_is_no_claim_is_declared() -> None:
-    trace = karat.Trace(
+    trace = carob.Trace(
         case_id="A", final_message="I'm sorry: we are now booked solid. It is now booked.", tool_calls=()
     )
     plain = NoFalseSuccess(effects=EFFECTS)
@@ -94,8 +94,8 @@ def test_a_wording_that_is_no_claim_is_declared() -> None:
 
 def test_a_suite_declares_what_is_no_claim() -> None:
     case = {"id": "A", "prompt": "A table for two?", "expected": {"no_false_success": True}}
-    suite = {"karat": 1, "effects": {"book": ["booked"]}, "words": {"not_claims": ["booked solid"]}, "cases": [case]}
-    done = karat.run(
-        suite, lambda prompt: karat.Trace(case_id="A", final_message="We are now booked solid.", tool_calls=())
+    suite = {"carob": 1, "effects": {"book": ["booked"]}, "words": {"not_claims": ["booked solid"]}, "cases": [case]}
+    done = carob.run(
+        suite, lambda prompt: carob.Trace(case_id="A", final_message="We are now booked solid.", tool_calls=())
     )
     assert done.summary.passed == 1

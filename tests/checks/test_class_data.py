@@ -10,17 +10,17 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-import karat
+import carob
 from catalogs import CATALOG
-from karat.analysis.audit.judging import WATCHED
-from karat.checks.base import Check
-from karat.checks.catalog import CHECKS
-from karat.model.check import CheckSpec
-from karat.model.trace import Channel, Trace
-from karat.model.verdict import Status
-from karat.scoring import verdicts
+from carob.analysis.audit.judging import WATCHED
+from carob.checks.base import Check
+from carob.checks.catalog import CHECKS
+from carob.model.check import CheckSpec
+from carob.model.trace import Channel, Trace
+from carob.model.verdict import Status
+from carob.scoring import verdicts
 
-SOURCE = Path(karat.__file__).parent
+SOURCE = Path(carob.__file__).parent
 SPELLS_FIELDS = {
     "suites/formats",
     "importers",

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-import karat
-from karat.checks.catalog import catalog_for
-from karat.checks.external import run_job
-from karat.model.trace import Trace
-from karat.plugins.project import Project
-from karat.scoring.verdicts import run_check
+import carob
+from carob.checks.catalog import catalog_for
+from carob.checks.external import run_job
+from carob.model.trace import Trace
+from carob.plugins.project import Project
+from carob.scoring.verdicts import run_check
 
 TRUSTED, NOT_TRUSTED = catalog_for(Project(trust_code=True)), catalog_for(Project())
 
@@ -84,7 +84,7 @@ def test_a_file_of_code_is_called_by_its_name(tmp_path: Path) -> None:
 
 def test_code_ends_with_its_deadline_and_sees_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    runner = [sys.executable, str(Path(karat.__file__).parent / "checks/code_runners/run.py")]
+    runner = [sys.executable, str(Path(carob.__file__).parent / "checks/code_runners/run.py")]
     job = {"output": "", "context": {}, "file": "", "function": "", "code": "__import__('time').sleep(60)"}
     assert "longer than 0.3 s" in run_job(runner, job, seconds=0.3)["error"]
     keys = run_job(runner, {**job, "code": "sorted(__import__('os').environ)"})["result"]
@@ -92,9 +92,9 @@ def test_code_ends_with_its_deadline_and_sees_no_keys(monkeypatch: pytest.Monkey
 
 
 def test_trust_is_given_for_one_run(tmp_path: Path) -> None:
-    suite = {"karat": 1, "cases": [{"id": "a", "prompt": "Hi", "expected": {
+    suite = {"carob": 1, "cases": [{"id": "a", "prompt": "Hi", "expected": {
         "code": [{"language": "python", "code": "output == 'Hi'"}]}}]}  # fmt: skip
-    runs = [karat.run(suite, lambda prompt: prompt, trust_code=trust) for trust in (None, True)]
+    runs = [carob.run(suite, lambda prompt: prompt, trust_code=trust) for trust in (None, True)]
     assert [run.records[0].status for run in runs] == ["PARTIAL", "PASS"]
     journal = runs[1].journal.path
-    assert [karat.rescore(journal, trust_code=trust).records[0].status for trust in (None, True)] == ["PARTIAL", "PASS"]
+    assert [carob.rescore(journal, trust_code=trust).records[0].status for trust in (None, True)] == ["PARTIAL", "PASS"]

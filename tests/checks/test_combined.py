@@ -8,14 +8,14 @@ import msgspec
 import pytest
 
 from catalogs import CATALOG
-from karat.checks.combined import is_negated
-from karat.model.check import CheckSpec
-from karat.model.run import CaseRecord
-from karat.model.suite import Case
-from karat.model.trace import Trace
-from karat.model.verdict import Status
-from karat.reports.case_facts import missing_parts, required_sources
-from karat.scoring import verdicts
+from carob.checks.combined import is_negated
+from carob.model.check import CheckSpec
+from carob.model.run import CaseRecord
+from carob.model.suite import Case
+from carob.model.trace import Trace
+from carob.model.verdict import Status
+from carob.reports.case_facts import missing_parts, required_sources
+from carob.scoring import verdicts
 
 SAYS = Trace(case_id="A", final_message="Yes, please.")
 SILENT = Trace(case_id="A", final_message="No.")

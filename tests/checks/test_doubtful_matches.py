@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from catalogs import CATALOG
-from karat.api import judge
-from karat.checks.sample_traces import says
-from karat.journal.limits import cap_trace
-from karat.journal.redaction import Redactor
-from karat.model.suite import Case
-from karat.model.trace import REMOVED, SECRETS_REMOVED, TEXT_CAP, TextLoss, Trace
+from carob.api import judge
+from carob.checks.sample_traces import says
+from carob.journal.limits import cap_trace
+from carob.journal.redaction import Redactor
+from carob.model.suite import Case
+from carob.model.trace import REMOVED, SECRETS_REMOVED, TEXT_CAP, TextLoss, Trace
 
 PASSED, FAILED, UNKNOWN = "passed", "failed", "unknown"
 LOST_SOME = {"final_message": TextLoss(SECRETS_REMOVED)}

@@ -9,23 +9,23 @@ from typing import Any
 import msgspec
 import pytest
 
-import karat
+import carob
 from catalogs import CATALOG
-from karat.analysis.lint.base import TargetInfo
-from karat.analysis.lint.linter import lint_source
-from karat.checks.effects.claims import NoFalseSuccess
-from karat.checks.effects.outcome import Outcome
-from karat.checks.effects.permitted import OnlyEffects
-from karat.checks.sample_traces import calls, says
-from karat.errors import ConfigError, SuiteError
-from karat.model.check import CheckSpec, Declared
-from karat.model.suite import Case, Suite
-from karat.model.trace import ToolCall, Trace
-from karat.model.verdict import Status
-from karat.plugins.project import find_project
-from karat.scoring.verdicts import judge_case
-from karat.suites import loads as loads_with
-from karat.suites.declared import with_declared
+from carob.analysis.lint.base import TargetInfo
+from carob.analysis.lint.linter import lint_source
+from carob.checks.effects.claims import NoFalseSuccess
+from carob.checks.effects.outcome import Outcome
+from carob.checks.effects.permitted import OnlyEffects
+from carob.checks.sample_traces import calls, says
+from carob.errors import ConfigError, SuiteError
+from carob.model.check import CheckSpec, Declared
+from carob.model.suite import Case, Suite
+from carob.model.trace import ToolCall, Trace
+from carob.model.verdict import Status
+from carob.plugins.project import find_project
+from carob.scoring.verdicts import judge_case
+from carob.suites import loads as loads_with
+from carob.suites.declared import with_declared
 
 
 def loads(text: str, file: str) -> Suite:
@@ -128,8 +128,8 @@ def test_calls_of_setup_prompts_are_kept_with_the_trace() -> None:
         return {"final_message": "Your slot has been booked.", "tool_calls": [call] if prompt == "Book." else []}
 
     case = {"id": "A", "setup_prompts": ["Book."], "prompt": "Is it?", "expected": {"no_false_success": True}}
-    suite = {"karat": 1, "effects": {"book_slot": ["booked"]}, "cases": [case]}
-    result = karat.run(suite, agent)
+    suite = {"carob": 1, "effects": {"book_slot": ["booked"]}, "cases": [case]}
+    result = carob.run(suite, agent)
     (record,) = result.records
     assert record.trace.tool_calls == ()
     assert [call.name for call in record.trace.setup_calls] == ["book_slot"]
@@ -137,26 +137,26 @@ def test_calls_of_setup_prompts_are_kept_with_the_trace() -> None:
 
 
 def test_without_effects_it_is_unknown_with_the_lines_to_add_also_in_old_journals() -> None:
-    old = CheckSpec("no_false_success", karat_raw({}), "no_false_success")
+    old = CheckSpec("no_false_success", carob_raw({}), "no_false_success")
     verdict = judge_case(Case(id="A", prompt="p", checks=(old,)), calls("issue_refund:ok", text="Refunded."), CATALOG)
     assert verdict.checks[0].status is U
     assert "effects: {issue_refund: [...]}" in verdict.checks[0].found
 
 
-def karat_raw(args: dict[str, Any]) -> Any:
+def carob_raw(args: dict[str, Any]) -> Any:
     return msgspec.Raw(json.dumps(args).encode())
 
 
 def test_without_effects_the_suite_gets_a_warning_at_its_place() -> None:
-    suite = {"karat": 1, "cases": [{"id": "A", "prompt": "p", "expected": {"no_false_success": True}}]}
+    suite = {"carob": 1, "cases": [{"id": "A", "prompt": "p", "expected": {"no_false_success": True}}]}
     (warning,) = loads(json.dumps(suite), "s.json").warnings
     assert "cases[0].expected.no_false_success" in warning
     assert "effects: {" in warning
 
 
-@pytest.mark.parametrize("form", ["karat-1", "eval-set"])
+@pytest.mark.parametrize("form", ["carob-1", "eval-set"])
 def test_effects_at_the_top_of_a_suite_are_recorded_with_the_case(form: str) -> None:
-    top = {"karat": 1} if form == "karat-1" else {"version": "0.3"}
+    top = {"carob": 1} if form == "carob-1" else {"version": "0.3"}
     case = {"id": "A", "prompt": "p", "expected": {"no_false_success": True, "outcome": "needs_input"}}
     suite = loads(json.dumps({**top, "effects": {"pay": ["paid"]}, "cases": [case]}), "s.json")
     args = {spec.name: json.loads(bytes(spec.args)) for spec in suite.cases[0].checks}
@@ -164,20 +164,20 @@ def test_effects_at_the_top_of_a_suite_are_recorded_with_the_case(form: str) -> 
     assert args["outcome"]["tools"] == ["pay"]
 
 
-def test_karat_toml_declares_effects_and_words_for_every_format(
+def test_carob_toml_declares_effects_and_words_for_every_format(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "karat.toml").write_text('[effects]\npay = ["paid"]\n[words]\nrefusal = ["nope"]\n')
+    (tmp_path / "carob.toml").write_text('[effects]\npay = ["paid"]\n[words]\nrefusal = ["nope"]\n')
     monkeypatch.chdir(tmp_path)
     case = {"id": "example", "input": "p", "expected": {"no_false_success": True, "outcome": "graceful_block"}}
-    suite = karat.load_suite([case])
+    suite = carob.load_suite([case])
     args = {spec.name: json.loads(bytes(spec.args)) for spec in suite.cases[0].checks}
     assert args["no_false_success"] == {"effects": {"pay": ["paid"]}, "words": {"refusal": ["nope"]}}
-    assert karat.judge(suite.cases[0], calls("", text="Nope.")).status == "PASS"
+    assert carob.judge(suite.cases[0], calls("", text="Nope.")).status == "PASS"
 
 
-def test_a_word_list_of_karat_toml_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "karat.toml").write_text('[words]\nrefusals = ["nope"]\n')
+def test_a_word_list_of_carob_toml_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "carob.toml").write_text('[words]\nrefusals = ["nope"]\n')
     with pytest.raises(ConfigError, match=r"no word list is called 'refusals'") as error:
         find_project(tmp_path)
     assert error.value.fix == "Did you mean 'refusal'?"
@@ -186,7 +186,7 @@ def test_a_word_list_of_karat_toml_that_does_not_exist_is_an_error(tmp_path: Pat
 def test_word_lists_can_be_replaced_and_extended_by_a_suite() -> None:
     def judged(words: dict[str, Any], text: str) -> str:
         case = {"id": "A", "prompt": "p", "expected": {"outcome": "graceful_block"}}
-        suite = loads(json.dumps({"karat": 1, "words": words, "cases": [case]}), "s.json")
+        suite = loads(json.dumps({"carob": 1, "words": words, "cases": [case]}), "s.json")
         return str(judge_case(suite.cases[0], calls("", text=text), CATALOG).status)
 
     assert judged({"refusal": ["leider nicht"]}, "Das geht leider nicht.") == "PASS"
@@ -316,15 +316,15 @@ def suggestions(suite: dict[str, Any], tools: frozenset[str] | None = None) -> l
 
 def test_lint_proposes_effects_for_tools_that_look_like_writes() -> None:
     case = {"id": "A", "prompt": "p", "expected": {"tool_calls": [{"tool": "issue_refund"}, {"tool": "get_order"}]}}
-    (proposals,) = suggestions({"karat": 1, "cases": [case]}, frozenset({"list_orders", "cancelOrder"}))
+    (proposals,) = suggestions({"carob": 1, "cases": [case]}, frozenset({"list_orders", "cancelOrder"}))
     assert proposals.startswith("propose-effects ")
     assert "effects: {cancelOrder: [...], issue_refund: [...]}" in proposals
-    assert suggestions({"karat": 1, "cases": [{"id": "A", "prompt": "p", "expected": {"max_words": 9}}]}) == []
+    assert suggestions({"carob": 1, "cases": [{"id": "A", "prompt": "p", "expected": {"max_words": 9}}]}) == []
 
 
 def test_lint_proposes_no_false_success_where_effects_are_declared() -> None:
     case: dict[str, Any] = {"id": "A", "prompt": "p", "expected": {"max_words": 9}}
-    suite = {"karat": 1, "effects": {"pay": ["paid"]}, "cases": [case]}
+    suite = {"carob": 1, "effects": {"pay": ["paid"]}, "cases": [case]}
     (proposals,) = suggestions(suite)
     assert proposals.startswith("propose-no-false-success effects are declared, but any claim passes in 1 case")
     case["expected"]["no_false_success"] = True

@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from catalogs import CATALOG
-from karat.checks.base import Check
-from karat.checks.catalog import CHECKS
-from karat.model.check import CheckSpec, Example
-from karat.model.verdict import Status
+from carob.checks.base import Check
+from carob.checks.catalog import CHECKS
+from carob.model.check import CheckSpec, Example
+from carob.model.verdict import Status
 
 EXAMPLES = [
     pytest.param(cls, example, id=f"{cls.name}-{i}") for cls in CHECKS for i, example in enumerate(cls.examples)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.checks.effects.allocation import AllocationValid, indicators
-from karat.checks.sample_traces import calls, says
-from karat.model.verdict import Status
-from karat.text.words import PUBLISHED
+from carob.checks.effects.allocation import AllocationValid, indicators
+from carob.checks.sample_traces import calls, says
+from carob.model.verdict import Status
+from carob.text.words import PUBLISHED
 
 SUCCESS = PUBLISHED.entries("success_indicator")
 NEGATED = (

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from karat.checks.numbers.grounded import GroundedNumbers
-from karat.checks.numbers.required import MustGroundNumber
-from karat.model.trace import TextLoss, ToolCall, Trace
-from karat.model.verdict import Status
-from karat.text.numbers.claimed import stated_numbers
+from carob.checks.numbers.grounded import GroundedNumbers
+from carob.checks.numbers.required import MustGroundNumber
+from carob.model.trace import TextLoss, ToolCall, Trace
+from carob.model.verdict import Status
+from carob.text.numbers.claimed import stated_numbers
 
 SALES = {
     "week": 46,

@@ -1,4 +1,4 @@
-"""`karat.check`: every key of `expected` as a keyword, with an answer that passes and one that fails."""
+"""`carob.check`: every key of `expected` as a keyword, with an answer that passes and one that fails."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import get_type_hints
 
 import pytest
 
-import karat
+import carob
 from catalogs import CATALOG
 from seeds.test_fields import ROWS, Row, field, observed, write_project
 
@@ -27,8 +27,8 @@ def test_keywords_are_those_of_the_catalog() -> None:
 def test_every_keyword_can_pass_and_fail(name: str, row: Row, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_project()
-    assert karat.check(observed(row.passing), **row.expected).status == "PASS"
-    with pytest.raises(karat.ExpectationError) as error:
-        karat.check(observed(row.failing), **row.expected)
+    assert carob.check(observed(row.passing), **row.expected).status == "PASS"
+    with pytest.raises(carob.ExpectationError) as error:
+        carob.check(observed(row.failing), **row.expected)
     failed = {one.name for one in error.value.verdict.checks if one.status == "failed"}
     assert failed == {row.check or field(name)}

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from catalogs import CATALOG
-from karat.api import judge
-from karat.errors import SuiteError
-from karat.model.trace import TextLoss, ToolCall, Trace
-from karat.model.verdict import Status
-from karat.suites import loads
+from carob.api import judge
+from carob.errors import SuiteError
+from carob.model.trace import TextLoss, ToolCall, Trace
+from carob.model.verdict import Status
+from carob.suites import loads
 
 
 def status(trace: Trace, name: str, **expected: Any) -> Status:

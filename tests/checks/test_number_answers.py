@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-import karat
+import carob
 from catalogs import CATALOG
-from karat.model.trace import Message, ToolCall, Trace
+from carob.model.trace import Message, ToolCall, Trace
 
 FOLDER = Path(__file__).parent / "number_answers"
 FAMILIES = ("grounded_numbers", "grounded_in", "must_ground_numbers", "freshness", "levers", "number_sentences")
@@ -49,8 +49,8 @@ def test_answer(item: dict[str, Any], tmp_path: Path) -> None:
         (tmp_path / name).write_text(text, encoding="utf-8")
     case = {"id": "case", "prompt": item["prompt"], "expected": item["expected"]}
     file = tmp_path / "suite.yaml"
-    file.write_text(yaml.safe_dump({"karat": 1, "cases": [case]}), encoding="utf-8")
-    checks = CATALOG.checks(karat.load_suite(file).cases[0].checks)
+    file.write_text(yaml.safe_dump({"carob": 1, "cases": [case]}), encoding="utf-8")
+    checks = CATALOG.checks(carob.load_suite(file).cases[0].checks)
     trace = turn(item, tuple(turn(said) for said in item.get("setup_turns", ())))
     statuses = {check.judge(trace).status.value for check in checks if check.name in FIELDS}
     worst = next(status for status in ("failed", "unknown", "passed") if status in statuses)

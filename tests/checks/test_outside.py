@@ -11,18 +11,18 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from karat.checks import catalog
-from karat.checks.answer.phrases import MustSayAny
-from karat.checks.base import Check, CheckRequest
-from karat.checks.catalog import CheckCatalog
-from karat.errors import ConfigError, SuiteError
-from karat.model.check import Field
-from karat.model.suite import Scoring
-from karat.model.trace import Trace
-from karat.model.verdict import CaseStatus, CheckResult, GroupScore, Verdict
-from karat.plugins.project import Project
-from karat.scoring import verdicts
-from karat.suites import loads
+from carob.checks import catalog
+from carob.checks.answer.phrases import MustSayAny
+from carob.checks.base import Check, CheckRequest
+from carob.checks.catalog import CheckCatalog
+from carob.errors import ConfigError, SuiteError
+from carob.model.check import Field
+from carob.model.suite import Scoring
+from carob.model.trace import Trace
+from carob.model.verdict import CaseStatus, CheckResult, GroupScore, Verdict
+from carob.plugins.project import Project
+from carob.scoring import verdicts
+from carob.suites import loads
 from packages import Installs
 
 
@@ -105,17 +105,17 @@ def test_an_outside_check_joins_ours(installs: Installs, cls: type[Check]) -> No
     ("value", "said"),
     [
         pytest.param("no_such_module:X", "cannot be loaded: ModuleNotFoundError", id="no-module"),
-        pytest.param("karat.checks.catalog:NOTHING", "cannot be loaded: AttributeError", id="no-attribute"),
-        pytest.param("karat.checks.catalog:CHECKS", "it is not a subclass of karat.Check", id="no-class"),
-        pytest.param("karat.errors:UsageError", "it is not a subclass of karat.Check", id="no-check"),
+        pytest.param("carob.checks.catalog:NOTHING", "cannot be loaded: AttributeError", id="no-attribute"),
+        pytest.param("carob.checks.catalog:CHECKS", "it is not a subclass of carob.Check", id="no-class"),
+        pytest.param("carob.errors:UsageError", "it is not a subclass of carob.Check", id="no-check"),
         pytest.param(f"{__name__}:Plain", "it is neither a dataclass nor a struct", id="no-arguments"),
-        pytest.param(f"{__name__}:Namesake", "it is called 'outcome': Karat already uses that name", id="namesake"),
+        pytest.param(f"{__name__}:Namesake", "it is called 'outcome': Carob already uses that name", id="namesake"),
     ],
 )
 def test_one_that_is_broken_is_reported_in_a_line(installs: Installs, value: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said) as caught:
         _ = installed(installs, value).classes
-    assert "entry point 'mine' of karat.checks" in str(caught.value)
+    assert "entry point 'mine' of carob.checks" in str(caught.value)
 
 
 @pytest.mark.parametrize(

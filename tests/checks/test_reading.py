@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from catalogs import CATALOG
-from karat.checks.sample_traces import says
-from karat.model.verdict import Status
+from carob.checks.sample_traces import says
+from carob.model.verdict import Status
 
 
 def asked(expected: dict[str, Any]) -> list[tuple[str, str]]:

@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalogs import CATALOG
-from karat.api import judge
-from karat.checks.tools.patterns import assign
-from karat.errors import SuiteError
-from karat.model.trace import ToolCall, Trace
-from karat.model.verdict import CheckResult, Status
-from karat.suites import loads
+from carob.api import judge
+from carob.checks.tools.patterns import assign
+from carob.errors import SuiteError
+from carob.model.trace import ToolCall, Trace
+from carob.model.verdict import CheckResult, Status
+from carob.suites import loads
 
 
 def results(entries: list[dict[str, Any]], *calls: ToolCall, **more: Any) -> list[CheckResult]:
-    suite = {"karat": 1, "cases": [{"id": "A", "prompt": "p", "expected": {"tool_calls": entries}}]}
+    suite = {"carob": 1, "cases": [{"id": "A", "prompt": "p", "expected": {"tool_calls": entries}}]}
     (case,) = loads(json.dumps(suite).encode(), "s.json", CATALOG).cases
     verdict = judge(case, Trace(case_id="A", final_message="Done.", tool_calls=calls, **more)).checks
     return [check for check in verdict if check.name == "tool_calls"]

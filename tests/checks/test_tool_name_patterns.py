@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from catalogs import CATALOG
-from karat.analysis.lint.base import TargetInfo
-from karat.analysis.lint.linter import lint
-from karat.model.trace import ToolCall, Trace
-from karat.model.verdict import Status
-from karat.scoring import verdicts
-from karat.suites.reading import locate_suite
+from carob.analysis.lint.base import TargetInfo
+from carob.analysis.lint.linter import lint
+from carob.model.trace import ToolCall, Trace
+from carob.model.verdict import Status
+from carob.scoring import verdicts
+from carob.suites.reading import locate_suite
 
 TOOLS = frozenset({"find_room", "delete_all", "book_room"})
 
@@ -50,7 +50,7 @@ def suite(expected: dict[str, Any]) -> Any:
     import json
 
     cases = [{"id": "a", "prompt": "go", "expected": expected}]
-    return locate_suite(json.dumps({"karat": 1, "cases": cases}).encode(), "s.json", CATALOG)
+    return locate_suite(json.dumps({"carob": 1, "cases": cases}).encode(), "s.json", CATALOG)
 
 
 def statuses(field: str, given: Any) -> set[Status]:
@@ -81,14 +81,14 @@ def test_the_outcome_of_listed_tools() -> None:
 @pytest.mark.parametrize("name", ["\u200b", "find\u200b_room", "find_\u00adroom"])
 @pytest.mark.parametrize("field", ["tool_calls_any", "tool_calls_none", "tools_used", "tool_order"])
 def test_an_invisible_character_is_an_error(field: str, name: str) -> None:
-    from karat.errors import KaratError
+    from carob.errors import CarobError
 
-    with pytest.raises(KaratError, match="invisible character"):
+    with pytest.raises(CarobError, match="invisible character"):
         suite({field: [name, "book_room"]})
 
 
 def test_tools_used_takes_no_wildcard() -> None:
-    from karat.errors import KaratError
+    from carob.errors import CarobError
 
-    with pytest.raises(KaratError, match="names several"):
+    with pytest.raises(CarobError, match="names several"):
         suite({"tools_used": ["find_*"]})

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from karat.checks.page.ui import Ui
-from karat.checks.sample_traces import shows
-from karat.model.trace import Trace
-from karat.model.verdict import Status
+from carob.checks.page.ui import Ui
+from carob.checks.sample_traces import shows
+from carob.model.trace import Trace
+from carob.model.verdict import Status
 
 UNMARKED = "no element of the page has the role of a component (article, complementary, figure, group, region)"
 TILE = '- text: Board\n- heading "Slack Mentions"'
@@ -20,7 +20,7 @@ REGION = '- region "Notes"\n'
         pytest.param(
             "The confetti falls.",
             shows(TILE),
-            "Karat does not know this sentence: define it in the target's ui_vocabulary, or write an object, such "
+            "Carob does not know this sentence: define it in the target's ui_vocabulary, or write an object, such "
             'as {"role": "heading", "name": "My Activity"}',
             id="no-rule",
         ),

@@ -8,16 +8,16 @@ from typing import Any
 import msgspec
 import pytest
 
-import karat
-from karat.checks.answer.json import LONGEST_PATH, path_problems
-from karat.checks.answer.text import ResponseMatch
-from karat.checks.base import Check
-from karat.checks.catalog import why_not_a_check
-from karat.checks.combined import ScoreOf
-from karat.checks.telemetry import Spans
-from karat.checks.tools.validity import ValidArguments
-from karat.model.trace import REMOVED, SpanNode, TextLoss, ToolCall, Trace
-from karat.model.verdict import Status
+import carob
+from carob.checks.answer.json import LONGEST_PATH, path_problems
+from carob.checks.answer.text import ResponseMatch
+from carob.checks.base import Check
+from carob.checks.catalog import why_not_a_check
+from carob.checks.combined import ScoreOf
+from carob.checks.telemetry import Spans
+from carob.checks.tools.validity import ValidArguments
+from carob.model.trace import REMOVED, SpanNode, TextLoss, ToolCall, Trace
+from carob.model.verdict import Status
 
 SAID = {"check": "answer_text", "args": {"contains": "a"}}
 SCHEMAS = {"book": {"type": "object", "properties": {"day": {"type": "integer"}}}}
@@ -77,18 +77,18 @@ def test_a_path_is_of_a_length_that_can_be_read(length: int, slugs: list[str]) -
 
 
 @dataclass
-class Nameless(karat.Check):
+class Nameless(carob.Check):
     group = "own"
 
 
 @dataclass
-class Blank(karat.Check):
+class Blank(carob.Check):
     name = " \n"
     group = "own"
 
 
 @dataclass
-class Fieldless(karat.Check):
+class Fieldless(carob.Check):
     name = "fieldless"
     group = "own"
     fields = ()

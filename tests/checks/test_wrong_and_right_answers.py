@@ -6,9 +6,9 @@ import pytest
 
 from catalogs import CATALOG
 from checks.answers import RIGHT, WRONG, Answer
-from karat.api import judge
-from karat.model.suite import Case
-from karat.model.verdict import CaseStatus, Status, Verdict
+from carob.api import judge
+from carob.model.suite import Case
+from carob.model.verdict import CaseStatus, Status, Verdict
 
 
 def verdict(answer: Answer) -> Verdict:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from catalogs import CATALOG
-from karat.model.trace import ToolCall, Trace
-from karat.model.verdict import Status
+from carob.model.trace import ToolCall, Trace
+from carob.model.verdict import Status
 
 
 def judged(trace: Trace, **expected: Any) -> Status:

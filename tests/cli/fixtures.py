@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cli.support import AGENT, Ran
-from karat.cli.main import run
+from carob.cli.main import run
 
 DOUBLED_STOP = re.compile(r"[^.\s/][.?!…]\.(?:\s|$)(?<!\.\.\.\s)")
 """What no message may hold, whatever it quotes. Three full stops are an ellipsis."""
@@ -27,7 +27,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def karat(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+def carob(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
     """Run a command line in this process; `run` itself runs its cases here too."""
 
     def command(*arguments: str) -> Ran:

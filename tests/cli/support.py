@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-SCRIPT = Path(sys.executable).with_name("karat")
+SCRIPT = Path(sys.executable).with_name("carob")
 HELLO = {"must_say_any": ["hello"]}
 
 AGENT = """\
@@ -72,8 +72,8 @@ class Ran(NamedTuple):
         return {line[1]: line[0] for line in words if line and line[0] in ("PASS", "FAIL", "PARTIAL", "ERROR")}
 
 
-Karat = Callable[..., Ran]
-"""A command line that runs in this process: what the fixture `karat` gives."""
+Carob = Callable[..., Ran]
+"""A command line that runs in this process: what the fixture `carob` gives."""
 
 
 def case(case_id: str = "A", **keys: Any) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def process(
     )
 
 
-def results(folder: str = "karat-results") -> dict[str, list[Path]]:
+def results(folder: str = "carob-results") -> dict[str, list[Path]]:
     """The files of a results folder by suffix, the oldest first."""
     by_suffix: dict[str, list[Path]] = {".jsonl": [], ".json": [], ".md": []}
     for path in sorted(Path(folder).iterdir(), key=lambda path: (len(path.name), path.name)):
@@ -133,12 +133,12 @@ def results(folder: str = "karat-results") -> dict[str, list[Path]]:
     return by_suffix
 
 
-def journal_of(folder: str = "karat-results") -> Path:
+def journal_of(folder: str = "carob-results") -> Path:
     (journal,) = results(folder)[".jsonl"]
     return journal
 
 
-def report_of(folder: str = "karat-results") -> Any:
+def report_of(folder: str = "carob-results") -> Any:
     """The only JSON report of a folder."""
     (report,) = results(folder)[".json"]
     return json.loads(report.read_bytes())

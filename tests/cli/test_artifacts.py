@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from cli.support import Karat, case, eval_set, journal_of, report_of, results, traces, write
-from karat.engine.session import Session
+from cli.support import Carob, case, eval_set, journal_of, report_of, results, traces, write
+from carob.engine.session import Session
 
 STAMP = r"\d{8}T\d{6}Z"
 SUMMARY = ["pass", "fail", "partial", "error", "total", "avg_soft_score", "figures"]
@@ -42,7 +42,7 @@ ASKED = {
 
 
 @pytest.fixture
-def report(karat: Karat) -> Any:
+def report(carob: Carob) -> Any:
     """The JSON of a run with a case of each status."""
     cases = [
         case("P", category="ok"),
@@ -56,7 +56,7 @@ def report(karat: Karat) -> Any:
         "E": {"error": "the model is down"},
         "U": "hello",
     }
-    assert karat("run", write("suite.json", eval_set(*cases)), "-t", traces(**answers)).code == 1
+    assert carob("run", write("suite.json", eval_set(*cases)), "-t", traces(**answers)).code == 1
     return report_of()
 
 
@@ -65,9 +65,9 @@ def row(report: Any, case_id: str) -> Any:
     return entries
 
 
-def test_names(karat: Karat) -> None:
-    ran = karat("run", write("my suite.v1.json", eval_set()), "-t", "python:agent.py:greet")
-    names = sorted(path.name for path in Path("karat-results").iterdir())
+def test_names(carob: Carob) -> None:
+    ran = carob("run", write("my suite.v1.json", eval_set()), "-t", "python:agent.py:greet")
+    names = sorted(path.name for path in Path("carob-results").iterdir())
     (stamp,) = {match[0] for name in names if (match := re.search(STAMP, name))}
     assert names == [
         f"minimum-eval-results-{stamp}.json",
@@ -75,7 +75,7 @@ def test_names(karat: Karat) -> None:
         f"my-suite.v1-{stamp}.jsonl",
     ]
     assert [line.strip() for line in ran.out.splitlines()[-3:]] == [
-        f"karat-results/{name}" for name in (names[2], names[0], names[1])
+        f"carob-results/{name}" for name in (names[2], names[0], names[1])
     ]
 
 
@@ -84,30 +84,30 @@ def test_names(karat: Karat) -> None:
     [
         pytest.param(".claude/evals/minimum-eval-set.v0.1.json", ".claude/evals/results", id="seed-suites"),
         pytest.param(".claude/evals/more/deep.yaml", ".claude/evals/results", id="below"),
-        pytest.param("evals/suite.json", "karat-results", id="elsewhere"),
+        pytest.param("evals/suite.json", "carob-results", id="elsewhere"),
     ],
 )
-def test_default_folder(karat: Karat, suite: str, folder: str) -> None:
+def test_default_folder(carob: Carob, suite: str, folder: str) -> None:
     write(suite, json.dumps(eval_set()))
-    assert karat("run", suite, "-t", "python:agent.py:greet").code == 0
+    assert carob("run", suite, "-t", "python:agent.py:greet").code == 0
     assert len(list(Path(folder).iterdir())) == 3
-    assert karat("rescore", str(journal_of(folder))).code == 0
+    assert carob("rescore", str(journal_of(folder))).code == 0
     assert len(list(Path(folder).iterdir())) == 6
 
 
-def test_two_runs_in_one_second_get_two_sets_of_files(karat: Karat, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_runs_in_one_second_get_two_sets_of_files(carob: Carob, monkeypatch: pytest.MonkeyPatch) -> None:
     moment = datetime(2026, 1, 1, 9, tzinfo=UTC)
     monkeypatch.setattr(Session.__init__, "__kwdefaults__", {"now": lambda: moment})
     suite = write("suite.json", eval_set())
     for said in ("hello one", "hello two", "hello three"):
-        assert karat("run", suite, "-t", traces(A=said)).code == 0
+        assert carob("run", suite, "-t", traces(A=said)).code == 0
     files = results()
     assert [len(files[suffix]) for suffix in (".jsonl", ".json", ".md")] == [3, 3, 3]
     stems = {re.sub(r".*?(\d{8}T.*)\..*", r"\1", path.name) for paths in files.values() for path in paths}
     assert len(stems) == 3
     for journal in files[".jsonl"]:
         stem = journal.stem.removeprefix("suite-")
-        response = json.loads(Path(f"karat-results/minimum-eval-results-{stem}.json").read_bytes())["cases"][0][
+        response = json.loads(Path(f"carob-results/minimum-eval-results-{stem}.json").read_bytes())["cases"][0][
             "response"
         ]
         assert response in journal.read_text()

@@ -9,13 +9,13 @@ from urllib.parse import unquote
 
 import pytest
 
-from cli.support import Karat, Ran, case, eval_set, journal_of, results, write
+from cli.support import Carob, Ran, case, eval_set, journal_of, results, write
 
 SHOT = Path("recorded/files-1/A 1.png")
 
 
 @pytest.fixture
-def target(karat: Karat) -> str:
+def target(carob: Carob) -> str:
     """A recording of A, which fails, and B, which passes, each with a file beside it."""
     SHOT.parent.mkdir(parents=True)
     lines = []
@@ -43,12 +43,12 @@ def assert_led_to_the_file(ran: Ran, folder: str) -> None:
 
 
 @pytest.mark.parametrize("folder", ["recorded", "out", "deep/down"])
-def test_from_a_run_a_rescore_and_a_resumed_run(karat: Karat, target: str, folder: str) -> None:
-    assert_led_to_the_file(karat("run", "suite.json", "-t", target, "--results-dir", folder), folder)
+def test_from_a_run_a_rescore_and_a_resumed_run(carob: Carob, target: str, folder: str) -> None:
+    assert_led_to_the_file(carob("run", "suite.json", "-t", target, "--results-dir", folder), folder)
     journal = next(file for file in results(folder)[".jsonl"] if file.name.startswith("suite"))
-    assert_led_to_the_file(karat("rescore", str(journal), "--results-dir", "elsewhere/again"), "elsewhere/again")
-    karat("resume", str(journal), "--results-dir", "third")
-    assert_led_to_the_file(karat("rescore", str(journal_of("third")), "--results-dir", "third"), "third")
+    assert_led_to_the_file(carob("rescore", str(journal), "--results-dir", "elsewhere/again"), "elsewhere/again")
+    carob("resume", str(journal), "--results-dir", "third")
+    assert_led_to_the_file(carob("rescore", str(journal_of("third")), "--results-dir", "third"), "third")
 
 
 @pytest.mark.parametrize(
@@ -61,9 +61,9 @@ def test_from_a_run_a_rescore_and_a_resumed_run(karat: Karat, target: str, folde
         ('x) ![i](y "z', "[screenshot](x%29%20%21%5Bi%5D%28y%20%22z)"),
     ],
 )
-def test_a_recording_leads_nowhere_else(karat: Karat, file: str, shown: str) -> None:
+def test_a_recording_leads_nowhere_else(carob: Carob, file: str, shown: str) -> None:
     trace = {"case_id": "A", "input": "Hi", "final_message": "no", "attachments": {"screenshot": file}}
     Path("traces.jsonl").write_text(json.dumps(trace))
     write("suite.json", eval_set(case("A", prompt="Hi")))
-    karat("run", "suite.json", "-t", "replay:traces.jsonl", "--results-dir", ".")
+    carob("run", "suite.json", "-t", "replay:traces.jsonl", "--results-dir", ".")
     assert f"See: {shown}\n" in results(".")[".md"][-1].read_text()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.support import SCRIPT, Karat, case, eval_set, results, write
+from cli.support import SCRIPT, Carob, case, eval_set, results, write
 
 GOOD = json.dumps(eval_set())
 TARGET = ("-t", "python:agent.py:greet")
@@ -25,28 +25,28 @@ TARGET = ("-t", "python:agent.py:greet")
         pytest.param(lambda: write("file", "mine"), "file/below", id="below-a-file"),
         pytest.param(lambda: Path("loop").symlink_to("loop"), "loop", id="loop"),
         pytest.param(lambda: None, "x" * 300, id="too-long"),
-        pytest.param(lambda: None, "/proc/karat", id="proc"),
+        pytest.param(lambda: None, "/proc/carob", id="proc"),
         pytest.param(lambda: None, "/dev/null", id="dev-null"),
     ],
 )
 @pytest.mark.parametrize("command", ["run", "rescore"])
 def test_a_results_folder_that_cannot_be_written(
-    karat: Karat, prepare: Callable[[], object], folder: str, command: str
+    carob: Carob, prepare: Callable[[], object], folder: str, command: str
 ) -> None:
     prepare()
     arguments = ["run", write("s.json", GOOD), *TARGET]
     if command == "rescore":
-        karat(*arguments, "--results-dir", "first")
+        carob(*arguments, "--results-dir", "first")
         arguments = ["rescore", str(results("first")[".jsonl"][0])]
-    ran = karat(*arguments, "--results-dir", folder)
+    ran = carob(*arguments, "--results-dir", folder)
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (3, "", 1)
-    assert ran.err.startswith(f"karat: {folder}: cannot be written: ")
+    assert ran.err.startswith(f"carob: {folder}: cannot be written: ")
     assert "--results-dir" in ran.err
     assert not Path("file").exists() or Path("file").read_text() == "mine"
 
 
 def limited(size: int, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Karat in a process whose files may not grow over a size."""
+    """Carob in a process whose files may not grow over a size."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
@@ -59,7 +59,7 @@ def limited(size: int, *arguments: str) -> subprocess.CompletedProcess[str]:
 LONG = "def ask(prompt): return 'hello ' + 'x' * 20_000\n"
 
 
-def whole_or_absent(folder: str = "karat-results") -> dict[str, int]:
+def whole_or_absent(folder: str = "carob-results") -> dict[str, int]:
     """How many files of each suffix there are, each of them proven whole."""
     files = results(folder) if Path(folder).exists() else {}
     for path in files.get(".json", []):
@@ -89,10 +89,10 @@ def test_a_disk_that_fills_up_while_running(room: int, left: dict[str, int], say
     assert whole_or_absent() == left
 
 
-def test_a_disk_that_fills_up_while_rescoring(karat: Karat) -> None:
+def test_a_disk_that_fills_up_while_rescoring(carob: Carob) -> None:
     write("long.py", LONG)
     suite = write("s.json", eval_set(case("A"), case("B"), case("C")))
-    karat("run", suite, "-t", "python:long.py:ask", "--results-dir", "first")
+    carob("run", suite, "-t", "python:long.py:ask", "--results-dir", "first")
     ran = limited(30_000, "rescore", str(results("first")[".jsonl"][0]))
     assert ran.returncode == 3
     assert "the journal could not be written: File too large" in ran.stderr
@@ -100,7 +100,7 @@ def test_a_disk_that_fills_up_while_rescoring(karat: Karat) -> None:
 
 
 def in_namespace(setup: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Karat in a mount namespace of its own, after `setup`."""
+    """Carob in a mount namespace of its own, after `setup`."""
     if shutil.which("unshare") is None or subprocess.run(["unshare", "-rm", "true"], capture_output=True).returncode:
         pytest.skip("this machine gives no mount namespaces")
     script = f'{setup}; rc=0; "$@" || rc=$?; cp -r full kept 2>/dev/null || true; exit $rc'
@@ -117,7 +117,7 @@ def test_a_full_disk_under_the_reports() -> None:
     ran = in_namespace("mount -t tmpfs -o size=256k tmpfs full", *run)
     assert ran.returncode == 3
     assert "No space left on device. Free some space" in ran.stderr
-    assert "The journal is complete, so you can make the report later: karat report full/s-" in ran.stderr
+    assert "The journal is complete, so you can make the report later: carob report full/s-" in ran.stderr
     kept = whole_or_absent("kept")
     assert kept[".jsonl"] == 1
     assert ".json" not in kept
@@ -134,5 +134,5 @@ def test_a_read_only_disk() -> None:
     suite = write("s.json", GOOD)
     ran = in_namespace("mount -t tmpfs -o ro tmpfs full", "run", suite, *TARGET, "--results-dir", "full")
     assert ran.returncode == 3
-    assert ran.stderr.startswith("karat: full: cannot be written: Read-only file system.")
+    assert ran.stderr.startswith("carob: full: cannot be written: Read-only file system.")
     assert os.listdir("full") == []

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from cli.support import HELLO, Karat, case, eval_set, report_of, results, write
+from cli.support import HELLO, Carob, case, eval_set, report_of, results, write
 
 GOOD = json.dumps(eval_set())
 TARGET = ("-t", "python:agent.py:greet")
@@ -36,8 +36,8 @@ def deep(*path: str) -> dict[str, Any]:
 
 
 SUITES = {
-    "empty": ("", "s.json:1:1: the file is empty. `karat init` writes a first suite. [empty-file]"),
-    "blank": (" \n\t", "s.json:1:1: the file is empty. `karat init` writes a first suite. [empty-file]"),
+    "empty": ("", "s.json:1:1: the file is empty. `carob init` writes a first suite. [empty-file]"),
+    "blank": (" \n\t", "s.json:1:1: the file is empty. `carob init` writes a first suite. [empty-file]"),
     "not-json": (
         "suite: yes",
         "s.json:1:1: not JSON: expected value. A suite is JSON, or YAML in a .yaml file. [not-json]",
@@ -116,16 +116,16 @@ SUITES = {
 
 @pytest.mark.parametrize("command", ["run", "validate", "list"])
 @pytest.mark.parametrize(("content", "says"), SUITES.values(), ids=SUITES)
-def test_suites(karat: Karat, content: object, says: str, command: str) -> None:
+def test_suites(carob: Carob, content: object, says: str, command: str) -> None:
     write("s.json", content)
-    ran = karat(command, "s.json", *(TARGET if command == "run" else ()))
+    ran = carob(command, "s.json", *(TARGET if command == "run" else ()))
     if command == "list" and ran.code == 0:
         assert ran.out  # a suite whose cases have ids and prompts can be listed whatever they expect
         return
     assert (ran.code, ran.out) == (4, "")
     assert says in ran.err
     assert all(line.startswith("s.json:") and line.endswith("]") for line in ran.err.splitlines())
-    assert not Path("karat-results").exists()
+    assert not Path("carob-results").exists()
 
 
 @pytest.mark.parametrize("command", ["run", "validate", "list"])
@@ -140,18 +140,18 @@ def test_suites(karat: Karat, content: object, says: str, command: str) -> None:
         pytest.param("loop.json", "loop.json: cannot be read: Too many levels of symbolic links", id="loop"),
     ],
 )
-def test_files_that_cannot_be_read(karat: Karat, name: str, says: str, command: str) -> None:
+def test_files_that_cannot_be_read(carob: Carob, name: str, says: str, command: str) -> None:
     Path("folder").mkdir()
     Path("loop.json").symlink_to("loop.json")
-    ran = karat(command, name, *(TARGET if command == "run" else ()))
+    ran = carob(command, name, *(TARGET if command == "run" else ()))
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (4, "", 1)
     assert says in ran.err
 
 
-def test_a_bom_is_no_harm(karat: Karat) -> None:
+def test_a_bom_is_no_harm(carob: Carob) -> None:
     write("s.json", b"\xef\xbb\xbf" + GOOD.encode())
-    assert karat("run", "s.json", *TARGET).statuses == {"A": "PASS"}
-    assert karat("list", "s.json").out == "A\t\tprompt of A\n"
+    assert carob("run", "s.json", *TARGET).statuses == {"A": "PASS"}
+    assert carob("list", "s.json").out == "A\t\tprompt of A\n"
 
 
 RECORDINGS = {
@@ -170,34 +170,34 @@ RECORDINGS = {
 
 
 @pytest.mark.parametrize(("content", "says"), RECORDINGS.values(), ids=RECORDINGS)
-def test_recordings(karat: Karat, content: str | bytes | None, says: str) -> None:
+def test_recordings(carob: Carob, content: str | bytes | None, says: str) -> None:
     if content is not None:
         write("r.jsonl", content)
-    ran = karat("run", write("s.json", GOOD), "-t", "replay:r.jsonl")
+    ran = carob("run", write("s.json", GOOD), "-t", "replay:r.jsonl")
     assert (ran.code, ran.out) == (4, "")
     assert says in ran.err
-    assert not Path("karat-results").exists()
+    assert not Path("carob-results").exists()
 
 
 CONFIGURATIONS = {
-    "not-toml": ("target = ", "karat.toml: it is not TOML"),
+    "not-toml": ("target = ", "carob.toml: it is not TOML"),
     "unknown-key": ("targt = 'x:y'", "unknown key 'targt'. Did you mean 'target'?"),
-    "unknown-key-of-a-target": ("[targets.a]\nuse = 'x:y'\ntimout = 3", "karat.toml:3: unknown key 'timout'"),
+    "unknown-key-of-a-target": ("[targets.a]\nuse = 'x:y'\ntimout = 3", "carob.toml:3: unknown key 'timout'"),
     "no-use": ("[targets.a]\ntimeout = 3", "use"),
     "no-target": ("[targets.a]\nuse = 'nothing'", "'nothing' is not a target"),
     "unknown-target": ("target = 'b'\n[targets.a]\nuse = 'x:y'", "`target` names 'b'"),
     "zero-timeout": ("[targets.a]\nuse = 'x:y'\ntimeout = 0", "timeout"),
-    "utf-16": ("target = 'x:y'".encode("utf-16"), "karat.toml: it cannot be read"),
+    "utf-16": ("target = 'x:y'".encode("utf-16"), "carob.toml: it cannot be read"),
 }
 
 
 @pytest.mark.parametrize(("content", "says"), CONFIGURATIONS.values(), ids=CONFIGURATIONS)
-def test_configurations(karat: Karat, content: str | bytes, says: str) -> None:
-    write("karat.toml", content)
-    ran = karat("run", write("s.json", GOOD), *TARGET)
+def test_configurations(carob: Carob, content: str | bytes, says: str) -> None:
+    write("carob.toml", content)
+    ran = carob("run", write("s.json", GOOD), *TARGET)
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (4, "", 1)
     assert says in ran.err
-    assert not Path("karat-results").exists()
+    assert not Path("carob-results").exists()
 
 
 AGENTS = {
@@ -218,14 +218,14 @@ AGENTS = {
 
 
 @pytest.mark.parametrize(("target", "says"), AGENTS.values(), ids=AGENTS)
-def test_targets_that_cannot_be_opened(karat: Karat, target: str, says: str) -> None:
+def test_targets_that_cannot_be_opened(carob: Carob, target: str, says: str) -> None:
     write("broken.py", "1 / 0\n")
     write("broken2.py", "def ask(): pass\n")
     write("syntax.py", "def ask(:\n")
-    ran = karat("run", write("s.json", GOOD), "-t", target)
+    ran = carob("run", write("s.json", GOOD), "-t", target)
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (4, "", 1)
     assert says in ran.err
-    assert not Path("karat-results").exists()
+    assert not Path("carob-results").exists()
 
 
 HOSTILE = {
@@ -271,9 +271,9 @@ def controls(text: str) -> list[str]:
 
 @pytest.mark.parametrize("kind", ["python", "command", "replay"])
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_responses_are_inert_in_every_report(karat: Karat, kind: str, text: str) -> None:
+def test_responses_are_inert_in_every_report(carob: Carob, kind: str, text: str) -> None:
     suite = write("s.json", expecting(must_say_any=["never said"], must_not_say=["after"]))
-    ran = karat("run", suite, "-t", hostile_target(kind, text))
+    ran = carob("run", suite, "-t", hostile_target(kind, text))
     assert (ran.code, ran.statuses) == (1, {"A": "FAIL"})
     assert controls(ran.out) == []
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -287,7 +287,7 @@ def test_responses_are_inert_in_every_report(karat: Karat, kind: str, text: str)
 
 
 @pytest.mark.parametrize("kind", ["python", "command", "replay"])
-def test_a_response_of_50_mb(karat: Karat, kind: str) -> None:
+def test_a_response_of_50_mb(carob: Carob, kind: str) -> None:
     size = 50 << 20
     big = f"""\
 import json
@@ -308,7 +308,7 @@ if __name__ == "__main__":
     suite["cases"].append(case("A2", expected={"must_match_regex": ["the end"]}))
     write("s.json", suite)
     target = {"python": "python:big.py:ask", "command": f"command:{sys.executable} big.py", "replay": "replay:r.jsonl"}
-    ran = karat("run", "s.json", "-t", target[kind], "--cases", "A,A2" if kind == "python" else "A")
+    ran = carob("run", "s.json", "-t", target[kind], "--cases", "A,A2" if kind == "python" else "A")
     assert ran.statuses == ({"A": "FAIL", "A2": "PARTIAL"} if kind == "python" else {"A": "FAIL"})
     assert f"only the first 1,048,576 of {size + 14:,} bytes were kept" in ran.out
     checks = report_of()["cases"][0]["checks"]
@@ -330,21 +330,21 @@ BROKEN_AGENTS = {
 
 
 @pytest.mark.parametrize(("code", "says"), BROKEN_AGENTS.values(), ids=BROKEN_AGENTS)
-def test_agents_that_break_their_contract(karat: Karat, code: str, says: str) -> None:
+def test_agents_that_break_their_contract(carob: Carob, code: str, says: str) -> None:
     write("odd.py", code)
-    ran = karat("run", write("s.json", expecting(must_not_say=["nowhere"])), "-t", "python:odd.py:ask")
+    ran = carob("run", write("s.json", expecting(must_not_say=["nowhere"])), "-t", "python:odd.py:ask")
     assert ran.statuses == {"A": "ERROR" if says else "PASS"}
     assert ran.code == (1 if says else 0)
     assert says in ran.out
     assert controls(ran.out) == []
 
 
-def test_a_regex_that_runs_away(karat: Karat) -> None:
+def test_a_regex_that_runs_away(carob: Carob) -> None:
     """Its case is an ERROR, and the others are judged as usual."""
     expected = {"must_match_regex": ["(?:a|aa)+$"], "must_not_match_regex": ["(?:a|aa)+$"]}
     suite = eval_set(*(case(key, expected={key: value}) for key, value in expected.items()), case("B"))
     write("slow.py", "def ask(prompt): return 'hello ' + 'a' * 60 + '!'\n")
-    ran = karat("run", write("s.json", suite), "-t", "python:slow.py:ask")
+    ran = carob("run", write("s.json", suite), "-t", "python:slow.py:ask")
     assert (ran.code, ran.statuses) == (
         1,
         {"must_match_regex": "ERROR", "must_not_match_regex": "ERROR", "B": "PASS"},

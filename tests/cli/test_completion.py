@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from karat.cli.main import COMPLETE, run
+from carob.cli.main import COMPLETE, run
 
 CASES = [
     {"id": name, "prompt": "x", "expected": {"must_say_any": ["ok"]}} for name in ("refund-1", "refund-2", "hours")
@@ -19,9 +19,9 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("desk.json").write_text(json.dumps({"version": "0.3", "cases": CASES}))
     Path("package.json").write_text("{}")
-    Path("karat.toml").write_text('[targets.staging]\nuse = "python:a:b"\n[targets.prod]\nuse = "python:a:b"\n')
-    Path("karat-results").mkdir()
-    Path("karat-results/desk-1.jsonl").write_text("")
+    Path("carob.toml").write_text('[targets.staging]\nuse = "python:a:b"\n[targets.prod]\nuse = "python:a:b"\n')
+    Path("carob-results").mkdir()
+    Path("carob-results/desk-1.jsonl").write_text("")
 
 
 def offered(line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> list[str]:
@@ -38,19 +38,19 @@ def offered(line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("karat ru", ["run"]),
-        ("karat ini", ["init"]),
-        ("karat init --e", ["--example"]),
-        ("karat run ", ["desk.json"]),
-        ("karat run desk.json --cases ref", ["refund-1", "refund-2"]),
-        ("karat run desk.json --cases hours,ref", ["hours,refund-1", "hours,refund-2"]),
-        ("karat run desk.json -t ", ["prod", "staging"]),
-        ("karat run desk.json --baseline @last-", ["@last-green", "@last-5"]),
-        ("karat compare @ba", ["@baseline"]),
-        ("karat compare @last karat-results/", ["karat-results/desk-1.jsonl"]),
-        ("karat rescore ", ["karat-results/desk-1.jsonl"]),
-        ("karat baseline set @last-g", ["@last-green"]),
-        ("karat run gone.json --cases x", ["x"]),
+        ("carob ru", ["run"]),
+        ("carob ini", ["init"]),
+        ("carob init --e", ["--example"]),
+        ("carob run ", ["desk.json"]),
+        ("carob run desk.json --cases ref", ["refund-1", "refund-2"]),
+        ("carob run desk.json --cases hours,ref", ["hours,refund-1", "hours,refund-2"]),
+        ("carob run desk.json -t ", ["prod", "staging"]),
+        ("carob run desk.json --baseline @last-", ["@last-green", "@last-5"]),
+        ("carob compare @ba", ["@baseline"]),
+        ("carob compare @last carob-results/", ["carob-results/desk-1.jsonl"]),
+        ("carob rescore ", ["carob-results/desk-1.jsonl"]),
+        ("carob baseline set @last-g", ["@last-green"]),
+        ("carob run gone.json --cases x", ["x"]),
     ],
 )
 def test_a_tab_offers(
@@ -62,7 +62,7 @@ def test_a_tab_offers(
 def test_the_script_for_a_shell_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv(COMPLETE, "zsh_source")
     assert run([]) == 0
-    assert "#compdef karat" in capsys.readouterr().out
+    assert "#compdef carob" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

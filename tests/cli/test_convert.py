@@ -1,4 +1,4 @@
-"""`karat convert`: printed, or written whole and over nothing."""
+"""`carob convert`: printed, or written whole and over nothing."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.support import Karat
-from karat.cli.main import run
+from cli.support import Carob
+from carob.cli.main import run
 
 GOLDEN = [{"id": "Q", "input": "Which dyno?", "expected_contains": ["no"]}]
 TABLED = {"id": "{order}", "each": "rows.csv", "prompt": "{order}", "expected": {"must_say_any": ["{order}"]}}
@@ -33,7 +33,7 @@ def deep(levels: int) -> str:
         pytest.param("table.json -o folder.yaml/new.yaml", 4, "the suite names the table 'rows.csv'", id="table"),
     ],
 )
-def test_what_cannot_be_written_is_told_in_one_line(convert: Karat, arguments: str, code: int, says: str) -> None:
+def test_what_cannot_be_written_is_told_in_one_line(convert: Carob, arguments: str, code: int, says: str) -> None:
     ran = convert(*arguments.split())
     assert (ran.code, ran.out) == (code, "")
     assert len(ran.err.splitlines()) == 1
@@ -56,7 +56,7 @@ BEFORE = {
 
 
 @pytest.fixture
-def convert(karat: Karat) -> Karat:
+def convert(carob: Carob) -> Carob:
     Path("there.yaml").write_text("mine")
     Path("link.yaml").symlink_to("nowhere")
     Path("folder.yaml").mkdir()
@@ -64,22 +64,22 @@ def convert(karat: Karat) -> Karat:
     Path("bad.json").write_text('[{"id": "Q", "input": "p", "expected_contians": ["a"]}]')
     Path("deep.json").write_text(deep(193))
     Path("rows.csv").write_text("order\n012\n")
-    Path("table.json").write_text(json.dumps({"karat": 1, "cases": [TABLED]}))
-    return lambda *arguments: karat("convert", *arguments)
+    Path("table.json").write_text(json.dumps({"carob": 1, "cases": [TABLED]}))
+    return lambda *arguments: carob("convert", *arguments)
 
 
-def test_the_command_prints_or_writes(karat: Karat, convert: Karat) -> None:
+def test_the_command_prints_or_writes(carob: Carob, convert: Carob) -> None:
     printed = convert("golden.json")
     assert (printed.code, printed.err) == (0, "")
     assert convert("golden.json", "-o", "there.yaml", "--force") == printed._replace(out="")
     assert Path("there.yaml").read_text() == printed.out
-    assert "# Karat 1 from the golden set 'golden.json'" in printed.out
+    assert "# Carob 1 from the golden set 'golden.json'" in printed.out
     assert convert("table.json", "-o", "new.yaml").code == 0
     assert "# These files must be next to this one: 'rows.csv'.\n" in Path("new.yaml").read_text()
-    assert karat("list", "new.yaml").out == "012\t\t012\n"
+    assert carob("list", "new.yaml").out == "012\t\t012\n"
 
 
-def test_what_is_printed_is_utf8_whatever_the_terminal_is(convert: Karat, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_printed_is_utf8_whatever_the_terminal_is(convert: Carob, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("golden.json").write_text(json.dumps([{**GOLDEN[0], "input": "Wie heißt sie? 😀"}]))
     out = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(out, encoding="ascii", errors="backslashreplace"))

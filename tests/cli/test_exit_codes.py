@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-import karat as library
-from cli.support import SCRIPT, Karat, case, eval_set, journal_of, traces, write
-from karat.cli import main
-from karat.cli.run import worst_exit_code
-from karat.errors import ExitCode
-from karat.model.run import Summary
+import carob as library
+from cli.support import SCRIPT, Carob, case, eval_set, journal_of, traces, write
+from carob.cli import main
+from carob.cli.run import worst_exit_code
+from carob.errors import ExitCode
+from carob.model.run import Summary
 
 LENIENT = {"scoring": {"soft_score": {"threshold": 0.1}}}
 UNSEEN = {"telemetry": ["tool.x start"]}
@@ -100,23 +100,23 @@ ALL = ("run", "suite.json", "-t", "replay:traces.jsonl")
         pytest.param(["validate", "suite.json", "bad.json"], 4, "bad.json:1:1: not JSON", id="4-validate"),
         pytest.param(["list", "bad.json"], 4, "bad.json:1:1: not JSON", id="4-list"),
         pytest.param(["frobnicate"], 4, "No such command 'frobnicate'", id="4-unknown-command"),
-        pytest.param([], 4, "Usage: karat", id="4-no-command"),
+        pytest.param([], 4, "Usage: carob", id="4-no-command"),
         pytest.param([*ALL, "--category", "none"], 5, "no case is selected", id="5-category"),
         pytest.param([*ALL, "--cases", " , "], 5, "no case is selected", id="5-no-names"),
         pytest.param(["validate", "suite.json"], 0, "suite.json: eval-set 0.3, 7 cases, 15 checks", id="0-validate"),
         pytest.param(["self-test"], 0, "SELF-TEST PASS", id="0-self-test"),
-        pytest.param(["--version"], 0, "karat 0", id="0-version"),
+        pytest.param(["--version"], 0, "carob 0", id="0-version"),
         pytest.param(["--help"], 0, "Exit codes:", id="0-help"),
     ],
 )
-def test_exit_codes(karat: Karat, arguments: list[str], code: int, says: str) -> None:
+def test_exit_codes(carob: Carob, arguments: list[str], code: int, says: str) -> None:
     write("suite.json", ASKS)
     write("bad.json", "hello")
     traces(**ANSWERS)
     if "J" in arguments:
-        karat(*ALL, "--results-dir", "before")
+        carob(*ALL, "--results-dir", "before")
         arguments = [str(journal_of("before")) if word == "J" else word for word in arguments]
-    ran = karat(*arguments)
+    ran = carob(*arguments)
     assert ran.code == code
     assert says in (ran.out if code in (0, 1, 2) else ran.err)
 
@@ -127,23 +127,23 @@ def test_exit_codes(karat: Karat, arguments: list[str], code: int, says: str) ->
         pytest.param([], "", 1, id="told-nothing"),
         pytest.param(["--allow-unknown"], "", 0, id="told"),
         pytest.param(["--allow-partial"], "", 1, id="told-something-else"),
-        pytest.param([], "allow_unknown = true\n", 0, id="karat.toml"),
-        pytest.param([], "allow_partial = true\n", 1, id="karat.toml-something-else"),
-        pytest.param([], "allow_unknown = 1\n", 4, id="karat.toml-no-boolean"),
+        pytest.param([], "allow_unknown = true\n", 0, id="carob.toml"),
+        pytest.param([], "allow_partial = true\n", 1, id="carob.toml-something-else"),
+        pytest.param([], "allow_unknown = 1\n", 4, id="carob.toml-no-boolean"),
     ],
 )
-def test_every_command_has_the_same_codes(karat: Karat, flags: list[str], file: str, code: int) -> None:
+def test_every_command_has_the_same_codes(carob: Carob, flags: list[str], file: str, code: int) -> None:
     write("suite.json", ASKS)
     traces(**ANSWERS)
-    karat(*ALL, "--cases", "PASS,PARTIAL")
+    carob(*ALL, "--cases", "PASS,PARTIAL")
     journal = str(journal_of())
-    write("karat.toml", file)
+    write("carob.toml", file)
     again = ("--results-dir", "again")
     assert [
-        karat(*ALL, "--cases", "PASS,PARTIAL", *again, *flags).code,
-        karat("resume", journal, *again, *flags).code,
-        karat("rerun", journal, *again, *flags).code,
-        karat("rescore", journal, *again, *flags).code,
+        carob(*ALL, "--cases", "PASS,PARTIAL", *again, *flags).code,
+        carob("resume", journal, *again, *flags).code,
+        carob("rerun", journal, *again, *flags).code,
+        carob("rescore", journal, *again, *flags).code,
     ] == [code] * 4
 
 
@@ -152,14 +152,14 @@ def test_every_command_has_the_same_codes(karat: Karat, flags: list[str], file: 
 @pytest.mark.parametrize("unknown", [None, False, True])
 @pytest.mark.parametrize("cases", [["SOFT"], ["PARTIAL"], ["BOTH"], ["PASS"], ["PASS", "FAIL"]], ids=" ".join)
 def test_the_library_says_ok_when_the_code_is_0(
-    karat: Karat, cases: list[str], partial: bool | None, unknown: bool | None, repeat: int
+    carob: Carob, cases: list[str], partial: bool | None, unknown: bool | None, repeat: int
 ) -> None:
     write("suite.json", ASKS)
     traces(**ANSWERS)
     options = {"cases": cases, "repeat": repeat, "allow_partial": partial, "allow_unknown": unknown}
     result = library.run("suite.json", "replay:traces.jsonl", **options)  # type: ignore[arg-type]
     flags = [*["--allow-partial"] * (partial is True), *["--allow-unknown"] * (unknown is True)]
-    ran = karat(*ALL, "--cases", ",".join(cases), "--repeat", str(repeat), *flags)
+    ran = carob(*ALL, "--cases", ",".join(cases), "--repeat", str(repeat), *flags)
     assert (result.exit_code, result.ok) == (ran.code, ran.code == 0)
 
 
@@ -189,14 +189,14 @@ def test_a_partial_of_which_nobody_knows_why_needs_both_allowances(partial: bool
 
 
 @pytest.mark.limit(40)
-def test_a_failed_suite_and_an_interrupted_one(karat: Karat) -> None:
+def test_a_failed_suite_and_an_interrupted_one(carob: Carob) -> None:
     write("moody.py", MOODY)
     suites = [write(f"{name}.json", eval_set(case(name))) for name in ("first", "second", "third")]
-    ran = karat("run", *suites, "-t", "python:moody.py:ask")
+    ran = carob("run", *suites, "-t", "python:moody.py:ask")
     assert (ran.code, ran.statuses) == (2, {"first": "FAIL"})
     assert "0 passed, 1 failed in" in ran.out
     assert "INCOMPLETE: 0 of 1 cases finished (interrupted)" in ran.out
-    assert "karat: interrupted; not run: third.json\n" in ran.err
+    assert "carob: interrupted; not run: third.json\n" in ran.err
 
 
 @pytest.mark.parametrize(
@@ -251,12 +251,12 @@ def not_let_in() -> Iterator[str]:
     ],
 )
 def test_a_service_that_cannot_be_used_as_it_is_configured(
-    karat: Karat, not_let_in: str, kind: str, path: str, told: str
+    carob: Carob, not_let_in: str, kind: str, path: str, told: str
 ) -> None:
     body = "" if kind else 'body = { message = "{prompt}" }\n'
-    write("karat.toml", f'[targets.bot]\nuse = "{kind}{not_let_in}{path}"\n{body}')
-    ran = karat("run", write("suite.json", eval_set(case("A"), case("B"))), "-t", "bot")
-    where = f"no case can be run: {Path.cwd() / 'karat.toml'}:2: {told.format(url=not_let_in)}"
+    write("carob.toml", f'[targets.bot]\nuse = "{kind}{not_let_in}{path}"\n{body}')
+    ran = carob("run", write("suite.json", eval_set(case("A"), case("B"))), "-t", "bot")
+    where = f"no case can be run: {Path.cwd() / 'carob.toml'}:2: {told.format(url=not_let_in)}"
     assert (ran.code, ran.out.splitlines()[0]) == (4, f"INCOMPLETE: 0 of 2 cases finished ({where})")
 
 
@@ -272,14 +272,14 @@ def test_interrupted() -> None:
         out, err = running.communicate(timeout=60)
     assert running.returncode == 2
     assert "INCOMPLETE: 0 of 1 cases finished (interrupted)" in out
-    assert "karat: stopping" in err
+    assert "carob: stopping" in err
     assert "Traceback" not in err
 
 
 def test_a_bug_of_our_own_is_3_with_its_traceback(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from karat.suites import listing
+    from carob.suites import listing
 
     def broken(path: str) -> None:
         raise ZeroDivisionError("ours")
@@ -288,7 +288,7 @@ def test_a_bug_of_our_own_is_3_with_its_traceback(
     assert main.run(["list", write("suite.json", eval_set())]) == 3
     err = capsys.readouterr().err
     assert "ZeroDivisionError: ours" in err
-    assert err.endswith("karat: this is a bug in Karat; please report it with the lines above\n")
+    assert err.endswith("carob: this is a bug in Carob; please report it with the lines above\n")
 
 
 @pytest.mark.parametrize("place", ["results", "here"])
@@ -313,4 +313,4 @@ def test_a_folder_that_is_gone(tmp_path: Path) -> None:
     script = f"mkdir {gone} && cd {gone} && rmdir {gone} && {SCRIPT} run suite.json -t python:a:b"
     ran = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False, timeout=60)
     assert (ran.returncode, ran.stdout) == (4, "")
-    assert ran.stderr == "karat: the current folder no longer exists. Change to another one.\n"
+    assert ran.stderr == "carob: the current folder no longer exists. Change to another one.\n"

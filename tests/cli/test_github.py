@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.support import Karat, case, eval_set, journal_of, write
+from cli.support import Carob, case, eval_set, journal_of, write
 from reports.workflow_commands import commands
 
 HOSTILE = "::add-mask::x\n##[error]forged\n::stop-commands::y"
@@ -28,8 +28,8 @@ def job(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("verbosity", [(), ("-q",), ("-vv",)], ids=["normal", "quiet", "whole"])
-def test_what_the_job_prints_gives_our_commands_alone(karat: Karat, verbosity: tuple[str, ...]) -> None:
-    ran = karat(*RUN, *verbosity)
+def test_what_the_job_prints_gives_our_commands_alone(carob: Carob, verbosity: tuple[str, ...]) -> None:
+    ran = carob(*RUN, *verbosity)
     assert ran.code == 1
     shown_commands = [
         (each.name, each.properties["title"], each.properties["line"]) for each in commands(ran.out + ran.err)
@@ -37,25 +37,25 @@ def test_what_the_job_prints_gives_our_commands_alone(karat: Karat, verbosity: t
     assert shown_commands == [("error", "FAIL A", "1"), ("error", "ERROR B", "1")]
 
 
-def test_each_run_adds_to_the_summary_of_the_job(karat: Karat) -> None:
+def test_each_run_adds_to_the_summary_of_the_job(carob: Carob) -> None:
     write("summary.md", "# before\n")
-    karat(*RUN)
-    karat("rescore", str(journal_of()), "--results-dir", "again")
+    carob(*RUN)
+    carob("rescore", str(journal_of()), "--results-dir", "again")
     text = Path("summary.md").read_text()
-    assert text.startswith("# before\n## Karat: ")
-    assert text.count("## Karat: ") == 2
+    assert text.startswith("# before\n## Carob: ")
+    assert text.count("## Carob: ") == 2
 
 
-def test_a_summary_that_cannot_be_written(karat: Karat, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_summary_that_cannot_be_written(carob: Carob, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "none/summary.md")
-    ran = karat(*RUN)
+    ran = carob(*RUN)
     assert ran.code == 3
     line = "none/summary.md: cannot be written: No such file or directory. Set GITHUB_STEP_SUMMARY to another file."
-    assert ran.err == f"karat: {line} [artifact]\n"
+    assert ran.err == f"carob: {line} [artifact]\n"
     assert len(commands(ran.out)) == 2
 
 
-def test_elsewhere_nothing_is_annotated(karat: Karat, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_elsewhere_nothing_is_annotated(carob: Carob, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GITHUB_ACTIONS")
-    assert commands(karat(*RUN).out) == []
+    assert commands(carob(*RUN).out) == []
     assert not Path("summary.md").exists()

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from cli.support import SCRIPT, Karat, case, eval_set, journal_of, program, write
-from karat.cli.main import COMMANDS
-from karat.cli.main import karat as group
-from karat.proxy.tape.file import Answer, Exchange, Tape
-from karat.proxy.tape.requests import ServiceRequest
+from cli.support import SCRIPT, Carob, case, eval_set, journal_of, program, write
+from carob.cli.main import COMMANDS
+from carob.cli.main import carob as group
+from carob.proxy.tape.file import Answer, Exchange, Tape
+from carob.proxy.tape.requests import ServiceRequest
 
 SUITES = ("suite.json", "checkout.json", "evals/checkout.json", "evals/checkout.yaml")
 CONFIGURATION = '[effects]\npay = ["paid"]\n[targets.staging]\nuse = "python:my_agent.py:answer"\n' + (
@@ -60,7 +60,7 @@ from langgraph.func import entrypoint
 def graph(prompt: str) -> str:
     return "hello"
 """
-RECORDED = "karat-results/checkout-20260101T090000Z.jsonl"
+RECORDED = "carob-results/checkout-20260101T090000Z.jsonl"
 NEEDS_A_SHELL = ("|", ">")
 
 
@@ -68,13 +68,13 @@ def examples(command: str) -> list[str]:
     """The lines of a help text that can be typed."""
     described = group.get_command(None, command) if command else group  # type: ignore[arg-type]
     assert described is not None
-    text = re.sub(r"(?m)^( *karat [^\n]*?) {3,}\S.*$", r"\1", described.help or "")
-    return [line.strip() for line in text.splitlines() if line.strip().startswith("karat ")]
+    text = re.sub(r"(?m)^( *carob [^\n]*?) {3,}\S.*$", r"\1", described.help or "")
+    return [line.strip() for line in text.splitlines() if line.strip().startswith("carob ")]
 
 
 ELSEWHERE = (
-    *("--prompt", "karat view", "karat watch", "karat tape stdio", "karat mcp"),
-    *("karat guard mcp", "karat guard serve", "karat guard install", "karat guard log"),
+    *("--prompt", "carob view", "carob watch", "carob tape stdio", "carob mcp"),
+    *("carob guard mcp", "carob guard serve", "carob guard install", "carob guard log"),
 )
 """What asks an app of the reader (tests/setup), serves until stopped, or changes what a user has set (tests/guard)."""
 EVERY = [
@@ -85,8 +85,8 @@ EVERY = [
 ]
 
 
-COSTLY = ("karat stress shop.karat.yaml -t",)
-"""Of `karat stress` one example is enough for every day."""
+COSTLY = ("carob stress shop.carob.yaml -t",)
+"""Of `carob stress` one example is enough for every day."""
 
 
 PAID = [
@@ -101,7 +101,7 @@ LOOKED_UP = [
 
 
 @pytest.fixture
-def world(karat: Karat) -> None:
+def world(carob: Carob) -> None:
     """Everything that the examples name."""
     for name in SUITES:
         write(name, eval_set(case("G1"), case("G2")))
@@ -109,16 +109,16 @@ def world(karat: Karat) -> None:
         write(name, "def ask(prompt): return 'hello'\nanswer = ask\n")
     write("my_graph.py", GRAPH)
     write("desk.py", DESK)
-    write("karat.toml", CONFIGURATION)
-    write("shop.karat.yaml", "karat: 1\ncases: [{id: refund, prompt: Hi, expected: {must_say_any: [hello]}}]\n")
+    write("carob.toml", CONFIGURATION)
+    write("shop.carob.yaml", "carob: 1\ncases: [{id: refund, prompt: Hi, expected: {must_say_any: [hello]}}]\n")
     request = ServiceRequest("openai", "POST", "/v1/chat/completions", text="Hi")
     exchange = Exchange(case="refund", request=request, answer=Answer(200, text="hello"), recorded="2026-01-01")
     Tape(path=Path("shop.tape.yaml"), runs={("refund", 0): [exchange]}).write()
     program()
-    karat("run", "checkout.json", "-t", "staging")
+    carob("run", "checkout.json", "-t", "staging")
     journal_of().rename(RECORDED)
     for name in (
-        "karat-results/JOURNAL.jsonl",
+        "carob-results/JOURNAL.jsonl",
         "disk/run.jsonl",
         "before.jsonl",
         "after.jsonl",
@@ -127,7 +127,7 @@ def world(karat: Karat) -> None:
     ):
         write(name, Path(RECORDED).read_bytes())
     for name in ("suite", "checkout"):
-        karat("baseline", "set", RECORDED, "--file", f"{name}.baseline.jsonl")
+        carob("baseline", "set", RECORDED, "--file", f"{name}.baseline.jsonl")
 
 
 def write_grader() -> None:
@@ -148,8 +148,8 @@ def write_conversations_that_keep_a_rule() -> None:
     """Orders of several customers, in each of which something is looked up before it is paid."""
     asked = ({"role": "user", "content": f"Pay order {number}."} for number in range(6))
     lines = (json.dumps({"messages": [said, *LOOKED_UP, *PAID[1:]]}) for said in asked)
-    shutil.rmtree("karat-results")
-    write("karat-results/orders.jsonl", "\n".join(lines))
+    shutil.rmtree("carob-results")
+    write("carob-results/orders.jsonl", "\n".join(lines))
 
 
 def write_exports() -> None:
@@ -167,9 +167,9 @@ def write_exports() -> None:
         for example in EVERY
     ],
 )
-def test_examples_can_be_run(karat: Karat, command: str, line: str) -> None:
+def test_examples_can_be_run(carob: Carob, command: str, line: str) -> None:
     if command in ("check", "guard"):
-        write("policy.karat.yaml", "karat: 1\nrules: [{id: once, each: {call: pay}, at_most: 1}]\n")
+        write("policy.carob.yaml", "carob: 1\nrules: [{id: once, each: {call: pay}, at_most: 1}]\n")
     if command == "check":
         write_exports()
     if command in ("audit", "coverage"):
@@ -186,8 +186,8 @@ def test_examples_can_be_run(karat: Karat, command: str, line: str) -> None:
         assert command in ("inspect", "draft") or not ran.stderr
         return
     words = [match for word in shlex.split(line)[1:] for match in (sorted(glob(word)) or [word])]
-    done = karat(*words)
-    # The suite of these examples proves little, and `karat init` writes nothing where it cannot ask.
+    done = carob(*words)
+    # The suite of these examples proves little, and `carob init` writes nothing where it cannot ask.
     is_unmet = (command == "audit" and "--grader" not in words) or {"--min-asserted", "--min-caught"} & {*words}
     assert done.code == (4 if "init" in words else bool(is_unmet)), done.err
 
@@ -199,32 +199,32 @@ def test_every_command_but_the_plainest_shows_an_example() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("flag", ["--help", "-h"])
-def test_help_of_every_command(karat: Karat, command: str, flag: str) -> None:
-    ran = karat(command, flag)
+def test_help_of_every_command(carob: Carob, command: str, flag: str) -> None:
+    ran = carob(command, flag)
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out.startswith(f"Usage: karat {command} ")
+    assert ran.out.startswith(f"Usage: carob {command} ")
 
 
 @pytest.mark.parametrize("command", [None, *COMMANDS])
-def test_no_line_of_help_is_over_100_columns(karat: Karat, command: str | None) -> None:
-    long = [line for line in karat(*filter(None, (command,)), "--help").out.splitlines() if len(line) > 100]
+def test_no_line_of_help_is_over_100_columns(carob: Carob, command: str | None) -> None:
+    long = [line for line in carob(*filter(None, (command,)), "--help").out.splitlines() if len(line) > 100]
     assert not long
 
 
-def test_help_names_every_command(karat: Karat) -> None:
-    assert all(f"\n  {command} " in karat("--help").out for command in COMMANDS)
+def test_help_names_every_command(carob: Carob) -> None:
+    assert all(f"\n  {command} " in carob("--help").out for command in COMMANDS)
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        pytest.param(["runn"], "No such command 'runn'. Did you mean 'run'? Try 'karat --help'.", id="command"),
+        pytest.param(["runn"], "No such command 'runn'. Did you mean 'run'? Try 'carob --help'.", id="command"),
         pytest.param(["selftest"], "Did you mean 'self-test'?", id="dash"),
         pytest.param(["run", "s.json", "--targt", "x"], "Did you mean", id="option"),
-        pytest.param(["--verison"], "'--version'", id="option-of-karat"),
+        pytest.param(["--verison"], "'--version'", id="option-of-carob"),
         pytest.param(
             ["run"],
-            "Missing argument 'SUITE...'. Write it as `karat run SUITE...`. Try 'karat run --help'.",
+            "Missing argument 'SUITE...'. Write it as `carob run SUITE...`. Try 'carob run --help'.",
             id="no-suite",
         ),
         pytest.param(["rescore"], "Missing argument 'JOURNAL...'.", id="no-journal"),
@@ -237,8 +237,8 @@ def test_help_names_every_command(karat: Karat) -> None:
         pytest.param(["run", "s.json", "-o", "=x"], "'=x' is not KEY=VALUE.", id="no-key"),
     ],
 )
-def test_misuse_is_one_line(karat: Karat, arguments: list[str], says: str) -> None:
-    ran = karat(*arguments)
+def test_misuse_is_one_line(carob: Carob, arguments: list[str], says: str) -> None:
+    ran = carob(*arguments)
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (4, "", 1)
-    assert ran.err.startswith("karat: ")
+    assert ran.err.startswith("carob: ")
     assert says in ran.err

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from cli.support import Karat, Ran
+from cli.support import Carob, Ran
 
-GOOD = '{"karat": 1, "cases": [{"id": "a", "prompt": "hello", "expected": {"must_say_any": ["hello"]}}]}'
+GOOD = '{"carob": 1, "cases": [{"id": "a", "prompt": "hello", "expected": {"must_say_any": ["hello"]}}]}'
 BOMB = "x0: &x0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"x{n}: &x{n} [{', '.join([f'*x{n - 1}'] * 9)}]\n" for n in range(1, 12)
 )
@@ -25,7 +25,7 @@ EXPANDS = "the aliases of this file expand to too much"
 TOO_MUCH = "the variables of this file stand for too much text"
 OUTSIDE = "is outside the project of the suite"
 ANSWER = '{"case_id": "a", "final_message": "hello"}\n'
-TAPED = """karat_tape: 1
+TAPED = """carob_tape: 1
 exchanges:
   - case: a
     request: {service: openai, method: POST, path: /v1/chat/completions, content_type: application/json, json: {}}
@@ -44,7 +44,7 @@ class Hostile(NamedTuple):
 
 def suite(**case: Any) -> dict[str, str]:
     whole = {"id": "a", "prompt": "hello", "expected": {"must_say_any": ["hello"]}, **case}
-    return {"s.yaml": json.dumps({"karat": 1, "cases": [whole]})}
+    return {"s.yaml": json.dumps({"carob": 1, "cases": [whole]})}
 
 
 def each(name: str) -> dict[str, str]:
@@ -103,7 +103,7 @@ HOSTILE = {
     "bomb-promptfoo": Hostile({"promptfooconfig.yaml": BOMB}, EXPANDS, "validate promptfooconfig.yaml"),
     "bomb-tape": tape("it has YAML aliases", BOMB + TAPED),
     "bomb-tape-scan": tape("it has YAML aliases", BOMB + TAPED, "scan"),
-    "bomb-rules": Hostile({**suite(), "rules.yaml": BOMB, "karat.toml": 'rules = ["rules.yaml"]'}, EXPANDS),
+    "bomb-rules": Hostile({**suite(), "rules.yaml": BOMB, "carob.toml": 'rules = ["rules.yaml"]'}, EXPANDS),
     "bomb-of-variables": Hostile(
         suite(vars={"v0": "x" * 99, **{f"v{n}": f"{{v{n - 1}}}" * 9 for n in range(1, 12)}}, prompt="{v11}"), TOO_MUCH
     ),
@@ -127,7 +127,7 @@ HOSTILE = {
     "tape-of-surrogates": tape("s.tape.yaml", TAPED.replace("json: {}}\n", 'text: "\\ud83d\\ude80"}\n')),
     "tape-of-a-list": tape("s.tape.yaml", "[1, 2]\n"),
     "tape-of-bytes": tape("s.tape.yaml", bytes(range(256))),
-    "tape-of-a-number-for-exchanges": tape("exchanges", "karat_tape: 1\nexchanges: 3\ncases: {}\n"),
+    "tape-of-a-number-for-exchanges": tape("exchanges", "carob_tape: 1\nexchanges: 3\ncases: {}\n"),
     "recording-of-a-list": recording("r.jsonl:1:1", "[1]\n"),
     "recording-nested-too-deeply": recording("r.jsonl:1:1", "[" * 100_000),
     "recording-of-bytes": recording("r.jsonl:1:1", bytes(range(128, 256))),
@@ -135,7 +135,7 @@ HOSTILE = {
     "journal-of-bytes": Hostile({"run.jsonl": bytes(range(256))}, "run.jsonl", "report run.jsonl -f html"),
     "draft-of-white-space": Hostile({"r.jsonl": " \n\t\n"}, "there is no trace to draft from", "draft r.jsonl"),
     "draft-of-a-suite": Hostile({"s.yaml": GOOD}, "s.yaml", "draft s.yaml"),
-    "configuration-of-bytes": Hostile({**suite(), "karat.toml": bytes(range(256))}, "karat.toml"),
+    "configuration-of-bytes": Hostile({**suite(), "carob.toml": bytes(range(256))}, "carob.toml"),
 }
 
 
@@ -158,10 +158,10 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() if path.is_file() else b"" for path in folder.rglob("*")}
 
 
-def refused(karat: Karat, hostile: Hostile, folder: Path) -> Ran:
+def refused(carob: Carob, hostile: Hostile, folder: Path) -> Ran:
     """Hand it over: one line with a slug, nothing on stdout, and the folder as it was."""
     before = contents(folder)
-    ran = karat(*hostile.command.split())
+    ran = carob(*hostile.command.split())
     assert (ran.code, ran.out) == (hostile.code, ""), ran
     assert len(ran.err.splitlines()) == 1, ran.err
     assert hostile.says in ran.err
@@ -173,25 +173,25 @@ def refused(karat: Karat, hostile: Hostile, folder: Path) -> Ran:
 @pytest.mark.limit(20)
 @pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
 def test_it_is_refused_in_one_line(
-    hostile: Hostile, karat: Karat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hostile: Hostile, carob: Carob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(project_of(hostile.files, tmp_path))
-    refused(karat, hostile, tmp_path)
+    refused(carob, hostile, tmp_path)
 
 
-def test_a_configuration_of_another_user(karat: Karat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_configuration_of_another_user(carob: Carob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As if we were another user than the one who wrote it: a test may not be root."""
-    project = project_of({**suite(), "karat.toml": "checks = {own = 'python:code.py:check'}"}, tmp_path)
+    project = project_of({**suite(), "carob.toml": "checks = {own = 'python:code.py:check'}"}, tmp_path)
     (project / "code.py").write_text("open('written', 'w')\n")
     monkeypatch.chdir(project)
     monkeypatch.setattr(os, "stat", _as_of_another(os.stat))
-    refused(karat, Hostile({}, "it belongs to another user"), tmp_path)
+    refused(carob, Hostile({}, "it belongs to another user"), tmp_path)
 
 
 def _as_of_another(stat: Any) -> Any:
     def owned(path: Any, **how: Any) -> os.stat_result:
         state = stat(path, **how)
-        if not str(path).endswith("karat.toml"):
+        if not str(path).endswith("carob.toml"):
             return state
         return os.stat_result([*state[:4], os.geteuid() + 1, *state[5:]], {"st_mtime_ns": state.st_mtime_ns})
 
@@ -224,10 +224,10 @@ HEADS = {
 
 @pytest.mark.limit(60)
 @pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
-def test_a_service_with_a_huge_head(head: bytes, karat: Karat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_service_with_a_huge_head(head: bytes, carob: Carob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project_of(suite(), tmp_path))
     with service(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n{}") as url:
-        ran = karat("run", "s.yaml", "-t", url, "-o", 'body={"message": "{prompt}"}')
+        ran = carob("run", "s.yaml", "-t", url, "-o", 'body={"message": "{prompt}"}')
     assert (ran.code, ran.statuses) == (1, {"a": "ERROR"}), ran
     assert ran.err == ""
     assert len(ran.out) < 4_000
@@ -245,27 +245,27 @@ print(json.dumps({"final_message": urllib.request.urlopen(sent, timeout=20).read
 
 
 @pytest.mark.limit(60)
-def test_three_hundred_connections_of_strangers(karat: Karat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_three_hundred_connections_of_strangers(carob: Carob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What they fill up is not what the agent needs, which has the address with the token."""
     monkeypatch.chdir(project_of({**suite(), "crowd.py": CROWD}, tmp_path))
     body = b'{"said": "hello"}'
     head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
     with service(f"{head}connection: close\r\n\r\n".encode() + body) as url:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{url}/v1")
-        ran = karat("run", "s.yaml", "-t", f"command:{sys.executable} crowd.py", "--tape", "record")
+        ran = carob("run", "s.yaml", "-t", f"command:{sys.executable} crowd.py", "--tape", "record")
     assert (ran.code, ran.statuses) == (0, {"a": "PASS"}), ran
 
 
 @pytest.mark.thorough
 @pytest.mark.limit(300)
 @pytest.mark.parametrize("ids", ["same", "own"])
-def test_three_hundred_thousand_rows(ids: str, karat: Karat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_three_hundred_thousand_rows(ids: str, carob: Carob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     case = suite(id="{q}" if ids == "same" else "{n}-{q}", prompt="{q}", each="rows.csv")
     rows = "".join(f"hello,{number}\n" for number in range(300_000))
     monkeypatch.chdir(project_of({**case, "rows.csv": f"q,n\n{rows}"}, tmp_path))
-    ran = karat("validate", "s.yaml")
+    ran = carob("validate", "s.yaml")
     if ids == "own":
-        assert (ran.code, ran.out, ran.err) == (0, "s.yaml: karat-1 1, 300000 cases, 600000 checks\n", "")
+        assert (ran.code, ran.out, ran.err) == (0, "s.yaml: carob-1 1, 300000 cases, 600000 checks\n", "")
     else:
         assert (ran.code, ran.out) == (4, "")
         assert [line.endswith("[duplicate-id]") for line in ran.err.splitlines()] == [True] * 4

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-import karat as package
+import carob as package
 from cli.fixtures import DOUBLED_STOP
-from cli.support import Karat, case, eval_set, traces, write
-from karat.cli.main import karat as group
-from karat.errors import Diagnostic, KaratError
-from karat.targets.catalog import KINDS
-from karat.text.wording import with_article
+from cli.support import Carob, case, eval_set, traces, write
+from carob.cli.main import carob as group
+from carob.errors import Diagnostic, CarobError
+from carob.targets.catalog import KINDS
+from carob.text.wording import with_article
 
 SOURCES = sorted(Path(package.__file__).parent.rglob("*.py"))
 CASE = "cases: [{id: a, prompt: hi, expected: {must_say_any: [x]}}]\n"
@@ -28,85 +28,85 @@ CONVERSATION = "cases: [{id: a, turns: [{prompt: hi, expected: {must_say_any: [x
     ("suite", "message"),
     [
         pytest.param(
-            "karat: 2\n" + CASE,
-            "this version of Karat reads format 1, not 2. Write 'karat: 1', or update Karat. [unknown-value]",
+            "carob: 2\n" + CASE,
+            "this version of Carob reads format 1, not 2. Write 'carob: 1', or update Carob. [unknown-value]",
             id="another-format-number",
         ),
         pytest.param(
-            "karat: '1'\n" + CASE,
-            "expected 1, found the text '1'. Write it without quotes. Write 'karat: 1'. [wrong-type]",
+            "carob: '1'\n" + CASE,
+            "expected 1, found the text '1'. Write it without quotes. Write 'carob: 1'. [wrong-type]",
             id="quoted",
         ),
         pytest.param(
-            "karat: true\n" + CASE, "expected 1, found true. Write 'karat: 1'. [wrong-type]", id="not-a-number"
+            "carob: true\n" + CASE, "expected 1, found true. Write 'carob: 1'. [wrong-type]", id="not-a-number"
         ),
         pytest.param(
-            "Karat: 1\n" + CASE,
-            "this file has no 'karat: 1' and is read as an eval set, which has no 'Karat'."
-            " Write 'karat: 1' at the top. [missing-karat]",
+            "Carob: 1\n" + CASE,
+            "this file has no 'carob: 1' and is read as an eval set, which has no 'Carob'."
+            " Write 'carob: 1' at the top. [missing-carob]",
             id="capital-letter",
         ),
         pytest.param(
-            "karat: 1\ncases: [{id: a, prompt: hi, expected: {must_say_any: refund}}]\n",
+            "carob: 1\ncases: [{id: a, prompt: hi, expected: {must_say_any: refund}}]\n",
             "expected a list, found a string. Write ['refund']. [wrong-type]",
             id="entry-without-its-list",
         ),
         pytest.param(
-            "karat: 1\ncases: [{id: a, prompt: hi, expected: {tool_calls: [lookup]}}]\n",
+            "carob: 1\ncases: [{id: a, prompt: hi, expected: {tool_calls: [lookup]}}]\n",
             "expected an object, found a string. Write {tool: 'lookup'}. [wrong-type]",
             id="name-without-its-object",
         ),
         pytest.param(
             "version: '1'\n" + CASE,
-            "an eval set has no version 1. A suite in Karat's own format has 'karat: 1' instead. [unknown-value]",
+            "an eval set has no version 1. A suite in Carob's own format has 'carob: 1' instead. [unknown-value]",
             id="version-1",
         ),
         pytest.param(
             "version: 1.0\n" + CONVERSATION,
-            "this file has no 'karat: 1' and is read as an eval set, which has no 'turns'."
-            " Write 'karat: 1' in place of 'version'. [missing-karat]",
-            id="version-and-keys-of-karat-1",
+            "this file has no 'carob: 1' and is read as an eval set, which has no 'turns'."
+            " Write 'carob: 1' in place of 'version'. [missing-carob]",
+            id="version-and-keys-of-carob-1",
         ),
         pytest.param(
             CONVERSATION,
-            "this file has no 'karat: 1' and is read as an eval set, which has no 'turns'."
-            " Write 'karat: 1' at the top. [missing-karat]",
-            id="keys-of-karat-1",
+            "this file has no 'carob: 1' and is read as an eval set, which has no 'turns'."
+            " Write 'carob: 1' at the top. [missing-carob]",
+            id="keys-of-carob-1",
         ),
         pytest.param(
             "defaults: {}\n" + CASE,
-            "this file has no 'karat: 1' and is read as an eval set, which has no 'defaults'."
-            " Write 'karat: 1' at the top. [missing-karat]",
-            id="key-of-karat-1-at-the-top",
+            "this file has no 'carob: 1' and is read as an eval set, which has no 'defaults'."
+            " Write 'carob: 1' at the top. [missing-carob]",
+            id="key-of-carob-1-at-the-top",
         ),
         pytest.param(
-            "karat: 1\ncases: [{id: a, prompt: hi, expected: {no_false_success: 'true'}}]\n",
+            "carob: 1\ncases: [{id: a, prompt: hi, expected: {no_false_success: 'true'}}]\n",
             "expected true, found the text 'true'. Write it without quotes. [wrong-type]",
             id="quoted-flag",
         ),
     ],
 )
-def test_one_problem_with_its_fix(karat: Karat, suite: str, message: str) -> None:
-    ran = karat("validate", write("suite.yaml", suite))
+def test_one_problem_with_its_fix(carob: Carob, suite: str, message: str) -> None:
+    ran = carob("validate", write("suite.yaml", suite))
     assert ran.code == 4
     assert [line.partition(": ")[2] for line in ran.err.splitlines()] == [message]
 
 
-def test_eval_set_without_version_is_asked_about_karat_1(karat: Karat) -> None:
-    ran = karat("validate", write("suite.yaml", CASE))
+def test_eval_set_without_version_is_asked_about_carob_1(carob: Carob) -> None:
+    ran = carob("validate", write("suite.yaml", CASE))
     assert ran.code == 0
-    assert "Write 'karat: 1' at the top for a suite in Karat's own format" in ran.err
+    assert "Write 'carob: 1' at the top for a suite in Carob's own format" in ran.err
 
 
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [("shop.yml", "shop.yaml"), ("evals/shp.yaml", "evals/shop.yaml"), ("shop", "shop.yaml"), ("other.toml", "")],
 )
-def test_missing_file_names_the_nearest_one(karat: Karat, typed: str, meant: str) -> None:
+def test_missing_file_names_the_nearest_one(carob: Carob, typed: str, meant: str) -> None:
     for name in ("shop.yaml", "evals/shop.yaml", "evals/returns.yaml"):
-        write(name, "karat: 1\n" + CASE)
+        write(name, "carob: 1\n" + CASE)
     fix = f"Did you mean '{meant}'?" if meant else "Check the path."
-    assert karat("validate", typed).err == f"karat: {typed}: no such file. {fix} [missing-file]\n"
+    assert carob("validate", typed).err == f"carob: {typed}: no such file. {fix} [missing-file]\n"
 
 
 @pytest.mark.parametrize(
@@ -119,46 +119,46 @@ def test_missing_file_names_the_nearest_one(karat: Karat, typed: str, meant: str
         ("It cost 19 million.", "19 million"),
     ],
 )
-def test_a_part_of_a_number_is_not_that_number(karat: Karat, answer: str, number: str) -> None:
+def test_a_part_of_a_number_is_not_that_number(carob: Carob, answer: str, number: str) -> None:
     suite = write("s.json", eval_set(case(expected={"must_say_any": ["nothing", "19"]})))
-    ran = karat("run", suite, "-t", traces(A=answer))
+    ran = carob("run", suite, "-t", traces(A=answer))
     assert (
         f"'19' is only a part of '{number}', which is another number; write it as the answer does: {answer}" in ran.out
     )
-    ran = karat("run", suite, "-t", traces(A="Neither."))
+    ran = carob("run", suite, "-t", traces(A="Neither."))
     assert "another number" not in ran.out
 
 
-def test_answer_under_another_name(karat: Karat) -> None:
+def test_answer_under_another_name(carob: Carob) -> None:
     write("agent.py", "def ask(prompt): return {'answer': 'hello'}\ncount = 3")
     suite = write("s.json", eval_set(case()))
-    ran = karat("run", suite, "-t", "python:agent.py:ask")
+    ran = carob("run", suite, "-t", "python:agent.py:ask")
     assert "unknown key 'answer'. Did you mean 'final_message'?" in ran.out
-    ran = karat("run", suite, "-t", "python:agent.py:count")
+    ran = carob("run", suite, "-t", "python:agent.py:count")
     assert "is an int, not a function." in ran.err
 
 
 @pytest.mark.parametrize(
     ("name", "content", "stem"),
     [
-        ("shop.yaml", "karat: 1\n" + CASE, "shop-results"),
+        ("shop.yaml", "carob: 1\n" + CASE, "shop-results"),
         ("shop.yaml", "version: '0.3'\n" + CASE, "minimum-eval-results"),
         ("shop.json", '[{"id": "a", "input": "hi", "expected_contains": ["x"]}]', "minimum-eval-results"),
     ],
 )
-def test_reports_are_named_by_their_suite(karat: Karat, name: str, content: str, stem: str) -> None:
-    karat("run", write(name, content), "-t", traces(a="x"), "--report", "junit")
-    journal = next(Path("karat-results").glob("shop-*.jsonl")).stem.removeprefix("shop-")
-    assert {file.name for file in Path("karat-results").glob(f"{stem}-*")} == {
+def test_reports_are_named_by_their_suite(carob: Carob, name: str, content: str, stem: str) -> None:
+    carob("run", write(name, content), "-t", traces(a="x"), "--report", "junit")
+    journal = next(Path("carob-results").glob("shop-*.jsonl")).stem.removeprefix("shop-")
+    assert {file.name for file in Path("carob-results").glob(f"{stem}-*")} == {
         f"{stem}-{journal}.{extension}" for extension in ("json", "md", "junit.xml")
     }
 
 
 @pytest.mark.parametrize("command", ["view", "history", "compare @last @last", "rerun --last", "baseline set @last"])
-def test_folder_of_eval_sets_is_named_only_where_they_are(karat: Karat, command: str) -> None:
-    assert ".claude" not in karat(*command.split()).err
+def test_folder_of_eval_sets_is_named_only_where_they_are(carob: Carob, command: str) -> None:
+    assert ".claude" not in carob(*command.split()).err
     Path(".claude/evals").mkdir(parents=True)
-    assert ".claude/evals/results" in karat(*command.split()).err
+    assert ".claude/evals/results" in carob(*command.split()).err
 
 
 def test_help_of_run_shows_every_kind_of_target() -> None:
@@ -173,15 +173,15 @@ def test_help_of_run_shows_every_kind_of_target() -> None:
 def test_no_message_doubles_a_full_stop(parts: list[str]) -> None:
     text = "".join(parts)
     for quoted in (f"cannot be read: {text}.", f"{text}. Fix it."):
-        error = str(KaratError(quoted, fix="Write it anew."))
+        error = str(CarobError(quoted, fix="Write it anew."))
         assert not DOUBLED_STOP.search(error), error
         diagnostic = str(Diagnostic("s.yaml", 1, 1, "cases", quoted, "slug"))
         assert not DOUBLED_STOP.search(diagnostic), diagnostic
 
 
 def test_a_message_ends_before_its_fix_begins() -> None:
-    assert str(KaratError("it raised ValueError: x", fix="Fix it.")) == "it raised ValueError: x. Fix it. [error]"
-    assert str(KaratError("is it? ", fix="")) == "is it?  [error]"
+    assert str(CarobError("it raised ValueError: x", fix="Fix it.")) == "it raised ValueError: x. Fix it. [error]"
+    assert str(CarobError("is it? ", fix="")) == "is it?  [error]"
 
 
 def test_articles_follow_their_noun() -> None:
@@ -227,8 +227,8 @@ def test_articles_follow_their_noun() -> None:
         pytest.param("    prompt: p\n      tags: [a]", "this one begins in column 7, the one above", id="too-far"),
     ],
 )
-def test_yaml_that_is_refused_says_what_to_write(karat: Karat, line: str, fix: str) -> None:
-    ran = karat("validate", write("s.yaml", f"karat: 1\ncases:\n  - id: a\n{line}\n"))
+def test_yaml_that_is_refused_says_what_to_write(carob: Carob, line: str, fix: str) -> None:
+    ran = carob("validate", write("s.yaml", f"carob: 1\ncases:\n  - id: a\n{line}\n"))
     assert (ran.code, ran.err.count("\n")) == (4, 1)
     assert fix in ran.err
 
@@ -249,11 +249,11 @@ def test_yaml_that_is_refused_says_what_to_write(karat: Karat, line: str, fix: s
         ('{"a": "x\ny"}', r"Write a line break in a text as \n."),
         ('{"a": "\\d"}', r"Write \\ for \ in a text."),
         ("# notes", "A suite is JSON, or YAML in a .yaml file."),
-        ('{"kind": "header"}\n{"kind": "case"}', "A journal has one on each line: karat rescore JOURNAL."),
+        ('{"kind": "header"}\n{"kind": "case"}', "A journal has one on each line: carob rescore JOURNAL."),
     ],
 )
-def test_json_that_is_refused_says_what_to_write(karat: Karat, text: str, fix: str) -> None:
-    ran = karat("validate", write("s.json", text))
+def test_json_that_is_refused_says_what_to_write(carob: Carob, text: str, fix: str) -> None:
+    ran = carob("validate", write("s.json", text))
     assert (ran.code, ran.err.count("\n")) == (4, 1)
     assert fix in ran.err
 
@@ -261,15 +261,15 @@ def test_json_that_is_refused_says_what_to_write(karat: Karat, text: str, fix: s
 @pytest.mark.parametrize(
     ("rules", "fix"),
     [
-        ("rules: [{id: r, each: {call: pay}, at_most: 1}]", "Write 'karat: 1' at the top."),
-        ("[{id: r, each: {call: pay}, at_most: 1}]", "it belongs in a rule, in 'rules' of a file with 'karat: 1'."),
-        ("karat: 1\nrules: []", "Write one: - {id: NAME, each: {call: TOOL}, at_most: 1}"),
-        ("karat: 1\nrules: {r: {each: {call: pay}, at_most: 1}}", "Write [ ] around it, or '- ' before each."),
+        ("rules: [{id: r, each: {call: pay}, at_most: 1}]", "Write 'carob: 1' at the top."),
+        ("[{id: r, each: {call: pay}, at_most: 1}]", "it belongs in a rule, in 'rules' of a file with 'carob: 1'."),
+        ("carob: 1\nrules: []", "Write one: - {id: NAME, each: {call: TOOL}, at_most: 1}"),
+        ("carob: 1\nrules: {r: {each: {call: pay}, at_most: 1}}", "Write [ ] around it, or '- ' before each."),
     ],
 )
-def test_a_file_of_rules_says_how_it_begins(karat: Karat, rules: str, fix: str) -> None:
+def test_a_file_of_rules_says_how_it_begins(carob: Carob, rules: str, fix: str) -> None:
     write("c.jsonl", '{"messages": [{"role": "user", "content": "hi"}]}\n')
-    ran = karat("check", "c.jsonl", "--rules", write("policy.yaml", rules))
+    ran = carob("check", "c.jsonl", "--rules", write("policy.yaml", rules))
     assert (ran.code, fix in ran.err) == (4, True)
 
 
@@ -288,29 +288,29 @@ def test_a_file_of_rules_says_how_it_begins(karat: Karat, rules: str, fix: str) 
         ("python:agent.ts:answer", "agent.ts is not Python: start it as a service"),
     ],
 )
-def test_a_target_that_is_none_says_what_it_may_be(karat: Karat, target: str, fix: str) -> None:
-    ran = karat("run", write("s.json", eval_set(case())), "-t", target)
+def test_a_target_that_is_none_says_what_it_may_be(carob: Carob, target: str, fix: str) -> None:
+    ran = carob("run", write("s.json", eval_set(case())), "-t", target)
     assert ran.code == 4
     assert fix in ran.err
 
 
-def test_a_program_is_no_suite(karat: Karat) -> None:
-    ran = karat("run", write("agent.py", "def ask(prompt): return 'hi'"), "-t", "python:agent.py:ask")
+def test_a_program_is_no_suite(carob: Carob) -> None:
+    ran = carob("run", write("agent.py", "def ask(prompt): return 'hi'"), "-t", "python:agent.py:ask")
     assert (ran.code, "is a program, not a suite. Name the suite" in ran.err) == (4, True)
 
 
 @pytest.mark.parametrize(("typed", "name"), [("test", "run"), ("diff", "compare"), ("new", "init"), ("rnu", "run")])
-def test_the_word_of_another_tool_is_understood(karat: Karat, typed: str, name: str) -> None:
-    assert f"No such command '{typed}'. Did you mean '{name}'?" in karat(typed).err
+def test_the_word_of_another_tool_is_understood(carob: Carob, typed: str, name: str) -> None:
+    assert f"No such command '{typed}'. Did you mean '{name}'?" in carob(typed).err
 
 
 @pytest.mark.parametrize(
     ("command", "fix"),
     [
-        ("run", "Missing argument 'SUITE...'. Write it as `karat run SUITE...`."),
-        ("compare @last", "Write it as `karat compare BASE NEW...`."),
+        ("run", "Missing argument 'SUITE...'. Write it as `carob run SUITE...`."),
+        ("compare @last", "Write it as `carob compare BASE NEW...`."),
         ("watch policy.yaml", "It takes no argument. A file goes with --rules or --suite."),
-        ("convert s.yaml s.json", "Write it as `karat convert SUITE`. A file goes with --output."),
+        ("convert s.yaml s.json", "Write it as `carob convert SUITE`. A file goes with --output."),
         ("init .", "It takes no argument."),
         ("guard policy.yaml", "Commands: check, hook, install, log, mcp, serve."),
         ("tape chek s.yaml", "Did you mean 'check'?"),
@@ -326,33 +326,33 @@ def test_the_word_of_another_tool_is_understood(karat: Karat, typed: str, name: 
         ("guard serve p.yaml --port 99999", "99999 is not in the range"),
     ],
 )
-def test_a_command_line_that_cannot_be_read_says_how_it_is_written(karat: Karat, command: str, fix: str) -> None:
-    ran = karat(*command.split())
+def test_a_command_line_that_cannot_be_read_says_how_it_is_written(carob: Carob, command: str, fix: str) -> None:
+    ran = carob(*command.split())
     assert (ran.code, ran.err.count("\n")) == (4, 1)
     assert fix in ran.err
 
 
-def test_the_name_of_a_file_says_its_format(karat: Karat, tmp_path: Path) -> None:
+def test_the_name_of_a_file_says_its_format(carob: Carob, tmp_path: Path) -> None:
     for name, begins in {"page.html": "<!doctype html>", "page.json": "{", "page.md": "#"}.items():
-        karat("coverage", write("s.json", eval_set(case())), "--output", str(tmp_path / name))
+        carob("coverage", write("s.json", eval_set(case())), "--output", str(tmp_path / name))
         assert (tmp_path / name).read_text().lower().startswith(begins)
 
 
-def test_a_share_may_be_written_in_percent(karat: Karat) -> None:
+def test_a_share_may_be_written_in_percent(carob: Carob) -> None:
     run = ("run", write("s.json", eval_set(case())), "-t", traces(A="x"))
-    karat(*run)
-    karat(*run)
-    reached, missed = (karat("compare", "@last", "@last", "--min-pass-rate", rate).out for rate in ("1%", "0.01"))
+    carob(*run)
+    carob(*run)
+    reached, missed = (carob("compare", "@last", "@last", "--min-pass-rate", rate).out for rate in ("1%", "0.01"))
     assert reached == missed
 
 
-def test_journals_that_are_not_there(karat: Karat) -> None:
-    assert "There is no run yet: karat run SUITE" in karat("compare", "@last-5", "@last").err
-    assert "A run writes one: karat run SUITE" in karat("audit", "gone.jsonl").err
-    karat("run", write("s.json", eval_set(case())), "-t", traces(A="x"))
-    (journal,) = Path("karat-results").glob("*.jsonl")
-    assert f"Did you mean '{journal}'?" in karat("audit", "karat-results/s.jsonl").err
-    assert "Name a journal in it, a .jsonl file." in karat("rerun", "karat-results").err
+def test_journals_that_are_not_there(carob: Carob) -> None:
+    assert "There is no run yet: carob run SUITE" in carob("compare", "@last-5", "@last").err
+    assert "A run writes one: carob run SUITE" in carob("audit", "gone.jsonl").err
+    carob("run", write("s.json", eval_set(case())), "-t", traces(A="x"))
+    (journal,) = Path("carob-results").glob("*.jsonl")
+    assert f"Did you mean '{journal}'?" in carob("audit", "carob-results/s.jsonl").err
+    assert "Name a journal in it, a .jsonl file." in carob("rerun", "carob-results").err
 
 
 @pytest.mark.parametrize(
@@ -362,9 +362,9 @@ def test_journals_that_are_not_there(karat: Karat) -> None:
         ('[targets]\nx = "a"\n[targets.x]\nuse = "b"', "[targets.x] is there already"),
     ],
 )
-def test_toml_that_is_refused_says_what_to_write(karat: Karat, text: str, fix: str) -> None:
-    write("karat.toml", text)
-    ran = karat("run", write("s.json", eval_set(case())), "-t", "python:agent.py:ask")
+def test_toml_that_is_refused_says_what_to_write(carob: Carob, text: str, fix: str) -> None:
+    write("carob.toml", text)
+    ran = carob("run", write("s.json", eval_set(case())), "-t", "python:agent.py:ask")
     assert (ran.code, fix in ran.err, "4711" in ran.err) == (4, True, False)
 
 
@@ -379,9 +379,9 @@ def test_toml_that_is_refused_says_what_to_write(karat: Karat, text: str, fix: s
         ('rules = ["polcy.yaml"]\n', "`rules` of the configuration: 'polcy.yaml': no such file."),
     ],
 )
-def test_a_table_of_the_configuration_says_what_it_lacks(karat: Karat, text: str, message: str) -> None:
-    write("karat.toml", text)
-    ran = karat("run", write("s.json", eval_set(case())), "-t", "x" if "[targets.x]" in text else traces(A="x"))
+def test_a_table_of_the_configuration_says_what_it_lacks(carob: Carob, text: str, message: str) -> None:
+    write("carob.toml", text)
+    ran = carob("run", write("s.json", eval_set(case())), "-t", "x" if "[targets.x]" in text else traces(A="x"))
     assert (ran.code, message in ran.err) == (4, True)
 
 
@@ -389,26 +389,26 @@ def test_a_table_of_the_configuration_says_what_it_lacks(karat: Karat, text: str
     ("given", "fix"),
     [
         ("an answer", "For an answer alone, give {'final_message': ANSWER}"),
-        ([{"role": "user"}], "give karat.trace_from_messages(MESSAGES)"),
-        (3, "Give a karat.Trace, or a dict with `final_message` and `tool_calls`."),
+        ([{"role": "user"}], "give carob.trace_from_messages(MESSAGES)"),
+        (3, "Give a carob.Trace, or a dict with `final_message` and `tool_calls`."),
     ],
 )
 def test_what_is_no_trace_says_what_to_give(given: Any, fix: str) -> None:
-    with pytest.raises(package.KaratError, match=re.escape(fix)):
+    with pytest.raises(package.CarobError, match=re.escape(fix)):
         package.check(given, must_say_any=["x"])
-    with pytest.raises(package.KaratError, match="the case comes before the trace"):
+    with pytest.raises(package.CarobError, match="the case comes before the trace"):
         package.judge(given, {"final_message": "x"})
 
 
 def test_a_turn_that_was_not_awaited_says_so() -> None:
     async def ask() -> None: ...
 
-    with pytest.raises(package.KaratError, match="write `await`"):
+    with pytest.raises(package.CarobError, match="write `await`"):
         package.check(turn := ask())  # type: ignore[arg-type]
     turn.close()
 
 
-def test_a_name_that_karat_lacks_is_likened_to_those_it_has() -> None:
+def test_a_name_that_carob_lacks_is_likened_to_those_it_has() -> None:
     with pytest.raises(AttributeError, match="Did you mean 'compare_runs'"):
         package.compare  # noqa: B018
 
@@ -435,9 +435,9 @@ def test_a_name_that_karat_lacks_is_likened_to_those_it_has() -> None:
         pytest.param("polcy.yaml", "'polcy.yaml': no such file. Did you mean 'policy.yaml'?", id="file"),
     ],
 )
-def test_a_rule_that_is_refused_says_what_to_write(karat: Karat, rule: str, fix: str) -> None:
-    write("policy.yaml", "karat: 1\nrules: []\n")
-    ran = karat("validate", write("suite.yaml", f"karat: 1\nrules:\n  - {rule}\n{CASE}"))
+def test_a_rule_that_is_refused_says_what_to_write(carob: Carob, rule: str, fix: str) -> None:
+    write("policy.yaml", "carob: 1\nrules: []\n")
+    ran = carob("validate", write("suite.yaml", f"carob: 1\nrules:\n  - {rule}\n{CASE}"))
     assert (ran.code, ran.err.count("\n")) == (4, 1)
     assert fix in ran.err
 
@@ -445,9 +445,9 @@ def test_a_rule_that_is_refused_says_what_to_write(karat: Karat, rule: str, fix:
 @pytest.mark.parametrize(
     ("amount", "warns"), [("{lte: 5}", True), ("{$eq: {lte: 5}}", False), ("{lte: 5, unit: EUR}", False)]
 )
-def test_a_matcher_without_its_sign_is_asked_about(karat: Karat, amount: str, warns: bool) -> None:
+def test_a_matcher_without_its_sign_is_asked_about(carob: Carob, amount: str, warns: bool) -> None:
     expected = f"{{tool_calls: [{{tool: pay, arguments: {{amount: {amount}}}}}]}}"
-    ran = karat("validate", write("s.yaml", f"karat: 1\ncases: [{{id: a, prompt: p, expected: {expected}}}]\n"))
+    ran = carob("validate", write("s.yaml", f"carob: 1\ncases: [{{id: a, prompt: p, expected: {expected}}}]\n"))
     assert (ran.code, "arguments.amount.lte: warning:" in ran.err) == (0, warns)
     assert ("Did you mean '$lte'? If not, write it under '$eq'." in ran.err) is warns
 
@@ -463,24 +463,24 @@ def test_a_matcher_without_its_sign_is_asked_about(karat: Karat, amount: str, wa
         ("def ask(prompt): return [{'role': 'assistant'}]", "Return the text, or {"),
         ("def ask(prompt): return {'choices': []}", "unknown key 'choices'. Return the text, or {"),
         ("class ask:\n    def run(self): pass\n    def __init__(self, config): pass", "name a function that calls it."),
-        ("import no_such_package\ndef ask(prompt): return 'paid'", "Install it where Karat is ("),
+        ("import no_such_package\ndef ask(prompt): return 'paid'", "Install it where Carob is ("),
     ],
 )
-def test_an_agent_that_cannot_be_judged_says_what_to_return(karat: Karat, agent: str, fix: str) -> None:
+def test_an_agent_that_cannot_be_judged_says_what_to_return(carob: Carob, agent: str, fix: str) -> None:
     write("agent.py", agent)
     suite = write("s.json", eval_set(case(expected={"tool_calls": [{"tool": "pay"}]})))
-    ran = karat("run", suite, "-t", "python:agent.py:ask")
+    ran = carob("run", suite, "-t", "python:agent.py:ask")
     assert ran.code in (1, 4)
     assert fix in re.sub(r"\s+", " ", ran.out + ran.err)
 
 
-def test_a_matrix_shows_no_secret_and_names_what_to_write(karat: Karat) -> None:
+def test_a_matrix_shows_no_secret_and_names_what_to_write(carob: Carob) -> None:
     write("agent.py", "def ask(prompt): return 'x'")
     run = ("run", write("s.json", eval_set(case())), "-t", "python:agent.py:ask")
-    ran = karat(*run, "--matrix", "OPENAI_API_KEY=sk-4711,sk-4712")
+    ran = carob(*run, "--matrix", "OPENAI_API_KEY=sk-4711,sk-4712")
     assert (ran.code, "471" in ran.out + ran.err) == (4, False)
-    assert "--matrix MODEL=A,B" in karat(*run, "--matrix", "model=small,large").err
-    ran = karat(*run, "-t", "python:agent.py:ask")
+    assert "--matrix MODEL=A,B" in carob(*run, "--matrix", "model=small,large").err
+    ran = carob(*run, "-t", "python:agent.py:ask")
     assert (ran.code, "is named twice" in ran.err, "--repeat N" in ran.err) == (4, True, True)
 
 
@@ -488,20 +488,20 @@ def test_a_matrix_shows_no_secret_and_names_what_to_write(karat: Karat) -> None:
     ("command", "fix"),
     [
         ("check c.jsonl --rules p.yaml --format html", "For a report, write -o report.html"),
-        ("check s.yaml --rules p.yaml", "If it is a suite, run it: karat run s.yaml"),
+        ("check s.yaml --rules p.yaml", "If it is a suite, run it: carob run s.yaml"),
         (
             "check c.jsonl --rules s.yaml",
-            "karat: s.yaml: there is nothing to hold the conversations to. It has no rules.",
+            "carob: s.yaml: there is nothing to hold the conversations to. It has no rules.",
         ),
         ("run evals -t python:agent.py:ask", "such as 'evals/shop.yaml'."),
-        ("coverage karat-results s.yaml", "It has journals of runs: name the suite here"),
-        ("run test_desk.py -t python:agent.py:ask", "Run it with pytest, where `karat.check` judges"),
-        ("run s.yaml -t http://127.0.0.1:9/chat", "Let `karat inspect http://127.0.0.1:9/chat --write` find"),
+        ("coverage carob-results s.yaml", "It has journals of runs: name the suite here"),
+        ("run test_desk.py -t python:agent.py:ask", "Run it with pytest, where `carob.check` judges"),
+        ("run s.yaml -t http://127.0.0.1:9/chat", "Let `carob inspect http://127.0.0.1:9/chat --write` find"),
         ("draft notes.txt", "not a recording, which has one JSON object on each line"),
-        ("guard log karat-results", "Name a file that a guard wrote."),
+        ("guard log carob-results", "Name a file that a guard wrote."),
         ("guard mcp p.yaml -- no-such-server", "there is no program 'no-such-server'."),
         ("tape show s.yaml", "This is a suite."),
-        ("view nowhere", "Run a suite first: karat run SUITE."),
+        ("view nowhere", "Run a suite first: carob run SUITE."),
         ("run s.yaml -t replay:list.json", "a JSON list, and a recording has one JSON object on each line"),
         ("run s.yaml -t python:agnet.py:ask", "Did you mean 'agent.py'?"),
         ("run s.yaml -t python:agnt:ask", "Did you mean 'agent'?"),
@@ -512,36 +512,36 @@ def test_a_matrix_shows_no_secret_and_names_what_to_write(karat: Karat) -> None:
         ("inspect localhost:3000", "Did you mean 'http://localhost:3000'?"),
         ("init --yes --target agent.py:ask", "Did you mean 'python:agent.py:ask'?"),
         ("report @last -f junit", "Here, name the journal."),
-        ("validate judged.yaml", "No model judges in Karat"),
+        ("validate judged.yaml", "No model judges in Carob"),
         ("validate tests.yaml", "expected: {tool_calls: [{tool: NAME}]}"),
     ],
 )
-def test_a_file_in_the_wrong_place_says_where_it_belongs(karat: Karat, command: str, fix: str) -> None:
-    write("s.yaml", f"karat: 1\n{CASE}")
+def test_a_file_in_the_wrong_place_says_where_it_belongs(carob: Carob, command: str, fix: str) -> None:
+    write("s.yaml", f"carob: 1\n{CASE}")
     write("others.jsonl", "{}")
-    write("p.yaml", "karat: 1\nrules: [{id: r, each: {call: pay}, at_most: 1}]\n")
+    write("p.yaml", "carob: 1\nrules: [{id: r, each: {call: pay}, at_most: 1}]\n")
     write("c.jsonl", '{"messages": [{"role": "user", "content": "hi"}]}\n')
     write("list.json", '[{"case_id": "a"}]')
     write("agent.py", "def ask(prompt): return 'x'")
-    write("judged.yaml", f"karat: 1\n{CASE.replace('must_say_any: [x]', 'llm_rubric: polite')}")
+    write("judged.yaml", f"carob: 1\n{CASE.replace('must_say_any: [x]', 'llm_rubric: polite')}")
     write("tests.yaml", "prompts: [hi]\nproviders: [echo]\ntests: [{assert: [{type: tool_called, value: pay}]}]\n")
-    write("karat-results/s.jsonl", "{}")
-    write("evals/shop.yaml", f"karat: 1\n{CASE}")
+    write("carob-results/s.jsonl", "{}")
+    write("evals/shop.yaml", f"carob: 1\n{CASE}")
     write("test_desk.py", "def test_desk(): ...")
     write("notes.txt", "Where is my order?\n")
-    ran = karat(*command.split())
+    ran = carob(*command.split())
     assert ran.code == 4
     assert fix in ran.err
     assert "Traceback" not in ran.err
 
 
-def test_a_golden_of_another_tool_says_how_to_accept_the_rest(karat: Karat) -> None:
+def test_a_golden_of_another_tool_says_how_to_accept_the_rest(carob: Carob) -> None:
     write("goldens.json", '[{"input": "hi", "expected_output": "x", "expected_tools": []}]')
     write("agent.py", "def ask(prompt): return {'final_message': 'x', 'tool_calls': []}")
-    ran = karat("run", "goldens.json", "-t", "python:agent.py:ask")
+    ran = carob("run", "goldens.json", "-t", "python:agent.py:ask")
     assert (ran.code, "--allow-unjudged accepts the rest" in ran.out) == (1, True)
 
 
-def test_runs_before_the_last_say_what_they_must_be(karat: Karat) -> None:
-    karat("run", write("s.json", eval_set(case())), "-t", traces(A="x"))
-    assert "Name the journal, to compare with a run against another target." in karat("compare", "@last-2", "@last").err
+def test_runs_before_the_last_say_what_they_must_be(carob: Carob) -> None:
+    carob("run", write("s.json", eval_set(case())), "-t", traces(A="x"))
+    assert "Name the journal, to compare with a run against another target." in carob("compare", "@last-2", "@last").err

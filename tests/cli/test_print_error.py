@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from karat.cli.main import print_error
+from carob.cli.main import print_error
 
 
 @pytest.mark.parametrize(

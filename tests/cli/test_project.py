@@ -1,4 +1,4 @@
-"""Checks, targets and reports of a team's own, named in karat.toml: no package is needed."""
+"""Checks, targets and reports of a team's own, named in carob.toml: no package is needed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from cli.support import Karat, case, eval_set, journal_of, report_of, results, write
+from cli.support import Carob, case, eval_set, journal_of, report_of, results, write
 
 CHECKS = """\
-from karat.model.verdict import CheckResult, Status
+from carob.model.verdict import CheckResult, Status
 
 def polite(trace, words: list[str]):
     '''The answer holds one of these words.'''
@@ -55,7 +55,7 @@ GREET = ("-t", "python:agent.py:greet")
 def project(**checks: str) -> None:
     write("checks.py", CHECKS)
     lines = [f'{name} = "{spec}"' for name, spec in checks.items()]
-    write("karat.toml", "\n".join(("[checks]", *lines, "")))
+    write("carob.toml", "\n".join(("[checks]", *lines, "")))
 
 
 def suite(**expected: Any) -> str:
@@ -63,11 +63,11 @@ def suite(**expected: Any) -> str:
 
 
 @pytest.mark.parametrize("workers", ["0", "1"])
-def test_a_function_is_a_field_of_expected(karat: Karat, workers: str) -> None:
+def test_a_function_is_a_field_of_expected(carob: Carob, workers: str) -> None:
     project(polite="python:checks.py:polite", brief="python:checks.py:brief")
     rules = {"hard_fail": ["tone"], "soft_score": {"threshold": 0.4}}
     suite_file = suite(polite=["thanks", "prompt"], brief=3, scoring=rules)
-    ran = karat("run", suite_file, *GREET, "--workers", workers)
+    ran = carob("run", suite_file, *GREET, "--workers", workers)
     assert ran.statuses == {"A": "PARTIAL"}, ran
     checks = report_of()["cases"][0]["checks"]
     (passed,) = [row for row in checks["passed"] if row["name"] == "polite"]
@@ -81,38 +81,38 @@ def test_a_function_is_a_field_of_expected(karat: Karat, workers: str) -> None:
     assert (failed["name"], failed["group"], failed["found"]) == ("brief", "team", "Hello, prompt of A")
 
 
-def test_it_holds_wherever_traces_are_judged(karat: Karat) -> None:
+def test_it_holds_wherever_traces_are_judged(carob: Carob) -> None:
     project(polite="python:checks.py:polite")
     suite_file = suite(polite=["hello"], outcome="response_only")
-    assert "1 case, 2 checks" in karat("validate", suite_file).out
-    assert karat("run", suite_file, *GREET, "--results-dir", "first").statuses == {"A": "PASS"}
+    assert "1 case, 2 checks" in carob("validate", suite_file).out
+    assert carob("run", suite_file, *GREET, "--results-dir", "first").statuses == {"A": "PASS"}
     journal = str(journal_of("first"))
-    assert karat("rescore", journal).statuses == {"A": "PASS"}
-    assert karat("rescore", journal, "--suite", suite(polite=["bye"])).statuses == {"A": "FAIL"}
-    assert karat("resume", journal, "--results-dir", "more").statuses == {"A": "FAIL"}
-    audit = karat("audit", journal, "--min-kill", "0")
+    assert carob("rescore", journal).statuses == {"A": "PASS"}
+    assert carob("rescore", journal, "--suite", suite(polite=["bye"])).statuses == {"A": "FAIL"}
+    assert carob("resume", journal, "--results-dir", "more").statuses == {"A": "FAIL"}
+    audit = carob("audit", journal, "--min-kill", "0")
     assert "answer-emptied" in audit.out, audit
-    assert karat("lint", suite_file).code == 0
-    properties = json.loads(karat("schema", "eval-set").out)["$defs"]["Expected"]["properties"]
+    assert carob("lint", suite_file).code == 0
+    properties = json.loads(carob("schema", "eval-set").out)["$defs"]["Expected"]["properties"]
     assert properties["polite"]["items"] == {"type": "string"}
     assert properties["polite"]["description"] == "The answer holds one of these words."
 
 
-def test_another_folder_is_another_project(karat: Karat, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_another_folder_is_another_project(carob: Carob, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     project(polite="python:checks.py:polite")
-    assert karat("validate", suite(polite=["hello"])).code == 0
+    assert carob("validate", suite(polite=["hello"])).code == 0
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path / "other")
-    write("karat.toml", "")
-    assert "unknown field" in karat("validate", "../s.json").err
+    write("carob.toml", "")
+    assert "unknown field" in carob("validate", "../s.json").err
 
 
-def test_an_agent_that_goes_elsewhere_takes_the_checks_along(karat: Karat) -> None:
+def test_an_agent_that_goes_elsewhere_takes_the_checks_along(carob: Carob) -> None:
     project(polite="python:checks.py:polite")
     write("wanderer.py", "import os\ndef ask(prompt):\n    os.chdir('/')\n    return 'hello'\n")
     here = Path.cwd()
     for workers in ("0", "1"):
-        ran = karat("run", suite(polite=["hello"]), "-t", "python:wanderer.py:ask", "--workers", workers)
+        ran = carob("run", suite(polite=["hello"]), "-t", "python:wanderer.py:ask", "--workers", workers)
         assert ran.statuses == {"A": "PASS"}
         os.chdir(here)
 
@@ -124,16 +124,16 @@ def test_an_agent_that_goes_elsewhere_takes_the_checks_along(karat: Karat) -> No
         pytest.param([1], "cases[0].expected.polite[0]: expected a string, found a number.", id="deep"),
     ],
 )
-def test_its_value_has_the_type_that_it_asks_for(karat: Karat, value: Any, line: str) -> None:
+def test_its_value_has_the_type_that_it_asks_for(carob: Carob, value: Any, line: str) -> None:
     project(polite="python:checks.py:polite")
-    ran = karat("validate", suite(polite=value))
+    ran = carob("validate", suite(polite=value))
     assert ran.code == 4
     assert line in ran.err
 
 
-def test_a_slip_in_its_name_is_told(karat: Karat) -> None:
+def test_a_slip_in_its_name_is_told(carob: Carob) -> None:
     project(polite="python:checks.py:polite")
-    assert "unknown field. Did you mean 'polite'?" in karat("validate", suite(polit=["a"])).err
+    assert "unknown field. Did you mean 'polite'?" in carob("validate", suite(polit=["a"])).err
 
 
 @pytest.mark.parametrize(
@@ -145,10 +145,10 @@ def test_a_slip_in_its_name_is_told(karat: Karat) -> None:
         pytest.param("forgets", "ERROR", "mine returned None, not True, False, a CheckResult", id="gives-nothing"),
     ],
 )
-def test_what_a_function_may_say(karat: Karat, function: str, status: str, said: str) -> None:
+def test_what_a_function_may_say(carob: Carob, function: str, status: str, said: str) -> None:
     project(mine=f"python:checks.py:{function}")
     cases = [case(name, expected={"mine": []}) for name in "AB"]
-    ran = karat("run", write("s.json", eval_set(*cases)), *GREET)
+    ran = carob("run", write("s.json", eval_set(*cases)), *GREET)
     assert ran.statuses == {"A": status, "B": status}
     assert ran.out.count(said) == 2
     assert ran.out.count("expected  mine: []") == 2, "what a function does to its value stays with that call"
@@ -163,41 +163,41 @@ def test_what_a_function_may_say(karat: Karat, function: str, status: str, said:
         pytest.param(
             "mine", "checks.py:polite", "does not name any code. Write it as 'python:file.py:mine'", id="no-python"
         ),
-        pytest.param("mine", "python:checks.py:NUMBER", "it is not a subclass of karat.Check", id="no-check"),
-        pytest.param("mine", "python:checks.py:Path", "it is not a subclass of karat.Check", id="no-check-class"),
+        pytest.param("mine", "python:checks.py:NUMBER", "it is not a subclass of carob.Check", id="no-check"),
+        pytest.param("mine", "python:checks.py:Path", "it is not a subclass of carob.Check", id="no-check-class"),
         pytest.param("mine", "python:checks.py:alone", "cannot be called with the trace and the value", id="signature"),
         pytest.param("mine", "python:checks.py:later", "it is async", id="async"),
         pytest.param("mine", "python:checks.py:dated", "its types cannot be read: NameError", id="no-such-type"),
         pytest.param("mine", "python:checks.py:strange", "a suite cannot contain a value of the type", id="no-json"),
         pytest.param("mine", "python:checks.py:shown", "'a' is not an example", id="no-example"),
         pytest.param("mine", "python:broken.py:f", "cannot be imported: SyntaxError", id="no-python-code"),
-        pytest.param("outcome", "python:checks.py:polite", "Karat already uses that name", id="a-check-of-ours"),
-        pytest.param("source_patterns", "python:checks.py:polite", "Karat already uses that name", id="a-field"),
-        pytest.param("scoring", "python:checks.py:polite", "Karat already uses that name", id="no-check-but-ours"),
+        pytest.param("outcome", "python:checks.py:polite", "Carob already uses that name", id="a-check-of-ours"),
+        pytest.param("source_patterns", "python:checks.py:polite", "Carob already uses that name", id="a-field"),
+        pytest.param("scoring", "python:checks.py:polite", "Carob already uses that name", id="no-check-but-ours"),
         pytest.param("x-mine", "python:checks.py:polite", "that is not a name for a field", id="a-note"),
         pytest.param("mine", "python:classes.py:Loud", "the check is called 'loud'. Write loud = ", id="class-name"),
         pytest.param("loud", "python:classes.py:Loud", "", id="a-class"),
     ],
 )
-def test_what_cannot_be_a_check_is_told_at_its_line(karat: Karat, name: str, spec: str, said: str) -> None:
+def test_what_cannot_be_a_check_is_told_at_its_line(carob: Carob, name: str, spec: str, said: str) -> None:
     write("broken.py", "def f(:\n")
     write("classes.py", CLASS)
     project(**{name: spec})
-    ran = karat("run", suite(must_say_any=["hello"]), *GREET)
+    ran = carob("run", suite(must_say_any=["hello"]), *GREET)
     if not said:
         assert ran.code == 0
         return
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (4, "", 1)
-    assert ran.err.startswith(f"karat: {Path('karat.toml').resolve()}:2: ")
+    assert ran.err.startswith(f"carob: {Path('carob.toml').resolve()}:2: ")
     assert said in ran.err
-    assert not Path("karat-results").exists()
+    assert not Path("carob-results").exists()
 
 
 CLASS = """\
 from dataclasses import dataclass
 from typing import ClassVar
-from karat.checks.base import Check, CheckRequest
-from karat.model.check import Field
+from carob.checks.base import Check, CheckRequest
+from carob.model.check import Field
 
 @dataclass(frozen=True, slots=True)
 class Loud(Check):
@@ -217,31 +217,31 @@ class Loud(Check):
 """
 
 
-def test_it_tells_itself_that_nothing_can_fail_it(karat: Karat) -> None:
+def test_it_tells_itself_that_nothing_can_fail_it(carob: Carob) -> None:
     write("loud.py", f"{CLASS}\n    why_always_passes = 'every answer is loud.'\n")
-    write("karat.toml", '[checks]\nloud = "python:loud.py:Loud"\n')
-    ran = karat("lint", suite(loud=True, must_say_any=["hello"]))
+    write("carob.toml", '[checks]\nloud = "python:loud.py:Loud"\n')
+    ran = carob("lint", suite(loud=True, must_say_any=["hello"]))
     assert "cases[0].expected.loud: every answer is loud. [vacuous-bound]" in ran.out, ran
 
 
 @pytest.mark.parametrize("text", ["checks = 3\n", "[checks]\nmine = 3\n", "[checks.mine]\nuse = 'a'\n"])
-def test_a_table_of_another_shape(karat: Karat, text: str) -> None:
-    write("karat.toml", text)
-    ran = karat("validate", suite(must_say_any=["hello"]))
+def test_a_table_of_another_shape(carob: Carob, text: str) -> None:
+    write("carob.toml", text)
+    ran = carob("validate", suite(must_say_any=["hello"]))
     assert (ran.code, len(ran.err.splitlines())) == (4, 1)
-    assert "karat.toml" in ran.err
+    assert "carob.toml" in ran.err
     assert "Write it as" in ran.err
 
 
-def test_its_examples_are_proved(karat: Karat) -> None:
-    before = int(karat("self-test").out.split()[0])
+def test_its_examples_are_proved(carob: Carob) -> None:
+    before = int(carob("self-test").out.split()[0])
     project(polite="python:checks.py:polite")
-    ran = karat("self-test")
+    ran = carob("self-test")
     assert (ran.code, int(ran.out.split()[0])) == (0, before + 3)
     write("checks.py", CHECKS.replace('"No.", False', '"No.", True'))
     Path("checks.py").rename("others.py")
-    write("karat.toml", '[checks]\npolite = "python:others.py:polite"\n')
-    ran = karat("self-test")
+    write("carob.toml", '[checks]\npolite = "python:others.py:polite"\n')
+    ran = carob("self-test")
     assert ran.code == 1
     assert "polite example 2: expected passed, found failed" in ran.err
     assert "polite shows how it can come out: expected passed, failed, found passed" in ran.err
@@ -277,10 +277,10 @@ def function(run, out): ...
         pytest.param("json = true", {}, id="ours"),
     ],
 )
-def test_reports_of_the_project_are_written_for_every_run(karat: Karat, entry: str, files: dict[str, int]) -> None:
+def test_reports_of_the_project_are_written_for_every_run(carob: Carob, entry: str, files: dict[str, int]) -> None:
     write("reports.py", REPORTS)
-    write("karat.toml", f"[reports]\n{entry}\n")
-    ran = karat("run", suite(must_say_any=["hello"]), *GREET)
+    write("carob.toml", f"[reports]\n{entry}\n")
+    ran = carob("run", suite(must_say_any=["hello"]), *GREET)
     assert ran.code == 0, ran
     counts = {suffix: len(paths) for suffix, paths in results().items()}
     assert counts == {".jsonl": 1, ".json": 1, ".md": 1} | files
@@ -302,27 +302,27 @@ def test_reports_of_the_project_are_written_for_every_run(karat: Karat, entry: s
         pytest.param('ids = { uses = "x" }', "unknown key 'uses'. Did you mean 'use'?", id="unknown-key"),
     ],
 )
-def test_a_report_that_cannot_be_had_is_told_before_anything_runs(karat: Karat, entry: str, said: str) -> None:
+def test_a_report_that_cannot_be_had_is_told_before_anything_runs(carob: Carob, entry: str, said: str) -> None:
     write("reports.py", REPORTS)
-    write("karat.toml", f"[reports]\n{entry}\n")
-    ran = karat("run", suite(must_say_any=["hello"]), *GREET)
+    write("carob.toml", f"[reports]\n{entry}\n")
+    ran = carob("run", suite(must_say_any=["hello"]), *GREET)
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (4, "", 1)
-    assert "karat.toml" in ran.err
+    assert "carob.toml" in ran.err
     assert said in ran.err
-    assert not Path("karat-results").exists()
+    assert not Path("carob-results").exists()
 
 
-def test_a_report_of_the_project_that_fails(karat: Karat) -> None:
+def test_a_report_of_the_project_that_fails(carob: Carob) -> None:
     write("reports.py", REPORTS)
-    write("karat.toml", '[reports]\nbroken = "python:reports.py:Broken"\n')
-    ran = karat("run", suite(must_say_any=["hello"]), *GREET)
+    write("carob.toml", '[reports]\nbroken = "python:reports.py:Broken"\n')
+    ran = carob("run", suite(must_say_any=["hello"]), *GREET)
     assert ran.code == 3
     assert "1 passed" in ran.out
     assert "report 'broken' failed: OSError: no." in ran.err
 
 
 TARGET = """\
-from karat.model.trace import Trace
+from carob.model.trace import Trace
 
 class Agent:
     limits = None
@@ -356,11 +356,11 @@ class Half:
         pytest.param("Half", "hello", "not a target: it has no `async def open` and `async def close`.", id="is-none"),
     ],
 )
-def test_a_class_is_a_target(karat: Karat, workers: str, name: str, greeting: str, said: str) -> None:
+def test_a_class_is_a_target(carob: Carob, workers: str, name: str, greeting: str, said: str) -> None:
     write("target.py", TARGET)
     options = f'options = {{ greeting = "{greeting}" }}'
-    write("karat.toml", f'[targets.mine]\nuse = "python:target.py:{name}"\n{options}\n')
-    ran = karat("run", suite(must_say_any=["hello"]), "-t", "mine", "--workers", workers)
+    write("carob.toml", f'[targets.mine]\nuse = "python:target.py:{name}"\n{options}\n')
+    ran = carob("run", suite(must_say_any=["hello"]), "-t", "mine", "--workers", workers)
     if said:
         assert (ran.code, len(ran.err.splitlines())) == (4, 1)
         assert said in ran.err

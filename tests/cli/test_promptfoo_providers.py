@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.support import Karat, write
+from cli.support import Carob, write
 
 PROVIDER = """\
 import asyncio
@@ -57,10 +57,10 @@ def config(provider: object, *prompts: str, says: str = "Ann") -> str:
         ("exec:python3 script.py -q", "Hello", "script Hello Ann exec:"),
     ],
 )
-def test_code_that_is_trusted_answers(karat: Karat, provider: object, prompt: str, says: str) -> None:
-    ran = karat("run", config(provider, prompt, says=says), "--trust-code")
+def test_code_that_is_trusted_answers(carob: Carob, provider: object, prompt: str, says: str) -> None:
+    ran = carob("run", config(provider, prompt, says=says), "--trust-code")
     assert list(ran.statuses.values()) == ["PASS"], ran
-    assert list(karat("run", config(provider, prompt, says="kettle"), "--trust-code").statuses.values()) == ["FAIL"]
+    assert list(carob("run", config(provider, prompt, says="kettle"), "--trust-code").statuses.values()) == ["FAIL"]
 
 
 @pytest.mark.parametrize(
@@ -71,28 +71,28 @@ def test_code_that_is_trusted_answers(karat: Karat, provider: object, prompt: st
         ("exec:python3 script.py", "fail", "ended with status 1"),
     ],
 )
-def test_a_provider_that_breaks_is_an_error(karat: Karat, provider: str, prompt: str, message: str) -> None:
-    ran = karat("run", config(provider, prompt), "--trust-code")
+def test_a_provider_that_breaks_is_an_error(carob: Carob, provider: str, prompt: str, message: str) -> None:
+    ran = carob("run", config(provider, prompt), "--trust-code")
     assert list(ran.statuses.values()) == ["ERROR"], ran
     assert message in ran.out
 
 
 @pytest.mark.parametrize("provider", ["file://provider.py", "exec:python3 script.py"])
-def test_code_is_not_run_unasked(karat: Karat, provider: str) -> None:
+def test_code_is_not_run_unasked(carob: Carob, provider: str) -> None:
     document = config(provider)
-    ran = karat("run", document)
+    ran = carob("run", document)
     assert ran.code == 4
     assert (
-        "the suite's own target is code, which runs only if you trust it. If you trust it, use `karat run --trust-code`"
+        "the suite's own target is code, which runs only if you trust it. If you trust it, use `carob run --trust-code`"
         in ran.err
     ), ran
     assert not Path("ran.txt").exists()
-    assert karat("run", document, "-t", "python:agent.py:greet").code == 1
+    assert carob("run", document, "-t", "python:agent.py:greet").code == 1
 
 
 @pytest.mark.parametrize("provider", ["file://gone.py", "python:provider.py:gone", "exec:", "exec:'"])
-def test_a_provider_that_is_not_there_is_one_line(karat: Karat, provider: str) -> None:
-    ran = karat("run", config(provider), "--trust-code")
+def test_a_provider_that_is_not_there_is_one_line(carob: Carob, provider: str) -> None:
+    ran = carob("run", config(provider), "--trust-code")
     assert ran.code in (2, 4), ran
     assert "Traceback" not in ran.err
     assert ran.err.count("\n") <= 2

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cli.support import Karat, case, eval_set, journal_of, results, write
+from cli.support import Carob, case, eval_set, journal_of, results, write
 from packages import Installs
 
 KNOWN = "Known: json, markdown, html, junit, github, github-summary, gitlab, csv, jsonl, broken, ids."
@@ -36,16 +36,16 @@ class Broken(Ids):
 
 @pytest.fixture(autouse=True)
 def installed(installs: Installs) -> None:
-    installs("karat.reports", *((name.lower(), f"{__name__}:{name}") for name in ("Ids", "Broken")))
+    installs("carob.reports", *((name.lower(), f"{__name__}:{name}") for name in ("Ids", "Broken")))
 
 
 @pytest.mark.parametrize("command", ["run", "rescore"])
-def test_a_further_report(karat: Karat, command: str) -> None:
+def test_a_further_report(carob: Carob, command: str) -> None:
     arguments = ["run", write("s.json", eval_set(case("A"), case("B", expected={"must_say_any": ["no"]}))), *GREET]
     if command == "rescore":
-        karat(*arguments, "--results-dir", "first")
+        carob(*arguments, "--results-dir", "first")
         arguments = ["rescore", str(journal_of("first"))]
-    ran = karat(*arguments, "--report", "ids", "--report", "ids=mine.log")
+    ran = carob(*arguments, "--report", "ids", "--report", "ids=mine.log")
     assert ran.code == 1
     (beside,) = results()[".txt"]
     assert str(beside) in ran.out
@@ -55,20 +55,20 @@ def test_a_further_report(karat: Karat, command: str) -> None:
 
 @pytest.mark.parametrize("command", ["run", "rescore", "rerun"])
 @pytest.mark.parametrize("agent", ["greet", "mute"], ids=["passing", "failing"])
-def test_a_report_that_fails_leaves_summary_journal_and_the_others(karat: Karat, command: str, agent: str) -> None:
+def test_a_report_that_fails_leaves_summary_journal_and_the_others(carob: Carob, command: str, agent: str) -> None:
     arguments = ["run", write("s.json", eval_set()), "-t", f"python:agent.py:{agent}"]
     if command != "run":
-        karat(*arguments, "--results-dir", "first")
-        arguments = [command, str(journal_of("first")), "--results-dir", "karat-results"]
-    ran = karat(*arguments, "--report", "broken", "--report", "ids")
+        carob(*arguments, "--results-dir", "first")
+        arguments = [command, str(journal_of("first")), "--results-dir", "carob-results"]
+    ran = carob(*arguments, "--report", "broken", "--report", "ids")
     assert ran.code == 3
     assert ("1 passed" if agent == "greet" else "1 failed") in ran.out
     assert str(journal_of()) in ran.out
     assert {suffix: len(paths) for suffix, paths in results().items()} == {".jsonl": 1, ".json": 1, ".md": 1, ".txt": 1}
     line = ran.err.splitlines()[-1]
     assert "report 'broken' failed: RuntimeError: no\\x1b[31m way. Fix it, or leave it out." in line
-    assert line.endswith(f"karat report {journal_of()} -f broken [report]")
-    later = karat("report", str(journal_of()), "-f", "broken")
+    assert line.endswith(f"carob report {journal_of()} -f broken [report]")
+    later = carob("report", str(journal_of()), "-f", "broken")
     assert (later.code, later.out) == (3, "")
     assert "report 'broken' failed: RuntimeError: no\\x1b[31m way. Fix it, or leave it out. [report]" in later.err
 
@@ -80,29 +80,29 @@ def test_a_report_that_fails_leaves_summary_journal_and_the_others(karat: Karat,
         pytest.param("", f"unknown report ''. {KNOWN} [unknown-report]", id="none"),
     ],
 )
-def test_a_report_that_nobody_has_stops_before_anything_runs(karat: Karat, asked: str, said: str) -> None:
-    ran = karat("run", write("s.json", eval_set()), *GREET, "--report", asked)
-    assert (ran.code, ran.out, ran.err) == (4, "", f"karat: {said}\n")
-    assert not Path("karat-results").exists()
+def test_a_report_that_nobody_has_stops_before_anything_runs(carob: Carob, asked: str, said: str) -> None:
+    ran = carob("run", write("s.json", eval_set()), *GREET, "--report", asked)
+    assert (ran.code, ran.out, ran.err) == (4, "", f"carob: {said}\n")
+    assert not Path("carob-results").exists()
 
 
-def test_several_suites_do_not_write_over_each_others_report(karat: Karat) -> None:
+def test_several_suites_do_not_write_over_each_others_report(carob: Carob) -> None:
     suites = [write(f"{name}.json", eval_set()) for name in "ab"]
-    ran = karat("run", *suites, *GREET, "--report", "ids=mine.txt")
+    ran = carob("run", *suites, *GREET, "--report", "ids=mine.txt")
     assert (ran.code, ran.out) == (4, "")
     assert "several suites cannot have one report 'ids' at mine.txt. Name a folder" in ran.err
-    write("karat.toml", '[reports]\nids = "mine.txt"\n')
-    assert karat("run", *suites, *GREET).code == 4
-    Path("karat.toml").unlink()
-    assert karat("run", *suites, *GREET, "--report", "ids=mine/").code == 0
+    write("carob.toml", '[reports]\nids = "mine.txt"\n')
+    assert carob("run", *suites, *GREET).code == 4
+    Path("carob.toml").unlink()
+    assert carob("run", *suites, *GREET, "--report", "ids=mine/").code == 0
     assert len(list(Path("mine").iterdir())) == 2
-    assert karat("run", *suites, *GREET, "--report", "ids").code == 0
+    assert carob("run", *suites, *GREET, "--report", "ids").code == 0
     assert len(results()[".txt"]) == 2
 
 
-def test_a_place_that_cannot_be_written(karat: Karat) -> None:
+def test_a_place_that_cannot_be_written(carob: Carob) -> None:
     write("file", "mine")
-    ran = karat("run", write("s.json", eval_set()), *GREET, "--report", "ids=file/below")
+    ran = carob("run", write("s.json", eval_set()), *GREET, "--report", "ids=file/below")
     assert ran.code == 3
     assert "1 passed" in ran.out
     assert "file/below: cannot be written" in ran.err

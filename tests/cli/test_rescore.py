@@ -1,4 +1,4 @@
-"""`karat rescore`: recorded answers judged again, without an agent."""
+"""`carob rescore`: recorded answers judged again, without an agent."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import Any
 
 import pytest
 
-from cli.support import Karat, case, eval_set, journal_of, process, results, traces, write
+from cli.support import Carob, case, eval_set, journal_of, process, results, traces, write
 
 
 @pytest.fixture
-def journal(karat: Karat) -> str:
+def journal(carob: Carob) -> str:
     """A run of A (passed), B (failed) and C (errored)."""
     suite = write("suite.json", eval_set(case("A", category="x"), case("B"), case("C")))
-    karat("run", suite, "-t", traces(A="Hello.", B="Good day.", C={"error": "down"}), "--results-dir", "first")
+    carob("run", suite, "-t", traces(A="Hello.", B="Good day.", C={"error": "down"}), "--results-dir", "first")
     Path("suite.json").unlink()
     return str(journal_of("first"))
 
 
-def report(folder: str = "karat-results") -> Any:
+def report(folder: str = "carob-results") -> Any:
     return json.loads(results(folder)[".json"][-1].read_bytes())
 
 
-def test_by_its_own_cases(karat: Karat, journal: str) -> None:
+def test_by_its_own_cases(carob: Carob, journal: str) -> None:
     before = Path(journal).read_bytes()
-    ran = karat("rescore", journal)
+    ran = carob("rescore", journal)
     assert (ran.code, ran.statuses) == (1, {"A": "PASS", "B": "FAIL", "C": "ERROR"})
     assert Path(journal).read_bytes() == before
     first, again = report("first"), report()
@@ -37,10 +37,10 @@ def test_by_its_own_cases(karat: Karat, journal: str) -> None:
     assert head["derived_from"] == journal
 
 
-def test_a_record_that_stands_there_twice_counts_once(karat: Karat, journal: str) -> None:
+def test_a_record_that_stands_there_twice_counts_once(carob: Carob, journal: str) -> None:
     lines = Path(journal).read_text().splitlines(keepends=True)
     Path(journal).write_text("".join([*lines[:2], *lines[1:]]))
-    ran = karat("rescore", journal)
+    ran = carob("rescore", journal)
     assert "1 passed, 1 failed, 1 error" in ran.out
     assert report()["summary"]["total"] == 3
 
@@ -61,11 +61,11 @@ def test_a_record_that_stands_there_twice_counts_once(karat: Karat, journal: str
         pytest.param([case("Z")], "Z:ERROR", "A, B, C", id="nothing-in-common"),
     ],
 )
-def test_by_a_suite(karat: Karat, journal: str, cases: list[dict[str, Any]], statuses: str, left_out: str) -> None:
-    ran = karat("rescore", journal, "--suite", write("today.json", eval_set(*cases)))
+def test_by_a_suite(carob: Carob, journal: str, cases: list[dict[str, Any]], statuses: str, left_out: str) -> None:
+    ran = carob("rescore", journal, "--suite", write("today.json", eval_set(*cases)))
     assert " ".join(f"{name}:{status}" for name, status in ran.statuses.items()) == statuses
     assert ran.code == (1 if "FAIL" in statuses or "ERROR" in statuses else 0)
-    notice = f"karat: recorded but not in the suite, ignored: {left_out}\n" if left_out else ""
+    notice = f"carob: recorded but not in the suite, ignored: {left_out}\n" if left_out else ""
     assert ran.err == notice
     assert journal_of().name.startswith("today-")
     assert [entry["id"] for entry in report()["cases"]] == list(ran.statuses)
@@ -79,41 +79,41 @@ def test_by_a_suite(karat: Karat, journal: str, cases: list[dict[str, Any]], sta
         pytest.param("A", "not-recorded: the trace was recorded with another prompt", id="another-prompt"),
     ],
 )
-def test_what_was_not_recorded_is_said(karat: Karat, journal: str, expected: str, why: str) -> None:
-    ran = karat("rescore", journal, "--suite", write("today.json", eval_set(case(expected, prompt="new"))))
+def test_what_was_not_recorded_is_said(carob: Carob, journal: str, expected: str, why: str) -> None:
+    ran = carob("rescore", journal, "--suite", write("today.json", eval_set(case(expected, prompt="new"))))
     assert why in ran.out
 
 
-def test_warnings_of_the_suite_are_shown(karat: Karat, journal: str) -> None:
+def test_warnings_of_the_suite_are_shown(carob: Carob, journal: str) -> None:
     old = eval_set(case("A", expected={"must_match_regex": ["hel+o"]}), case("B"), case("C"), version="0.1")
-    ran = karat("rescore", journal, "--suite", write("old.json", old))
+    ran = carob("rescore", journal, "--suite", write("old.json", old))
     assert "warning: this field is new in version 0.2" in ran.err
 
 
-def test_repeats_that_were_not_recorded_are_errors(karat: Karat) -> None:
+def test_repeats_that_were_not_recorded_are_errors(carob: Carob) -> None:
     write("suite.json", eval_set(case("A")))
-    karat("run", "suite.json", "-t", "python:agent.py:greet", "--repeat", "3", "--results-dir", "first")
-    ran = karat("rescore", str(journal_of("first")), "--suite", write("two.json", eval_set(case("A"), case("B"))))
+    carob("run", "suite.json", "-t", "python:agent.py:greet", "--repeat", "3", "--results-dir", "first")
+    ran = carob("rescore", str(journal_of("first")), "--suite", write("two.json", eval_set(case("A"), case("B"))))
     assert (ran.code, ran.statuses) == (1, {"A": "PASS", "B": "ERROR"})
     assert "B  0.00s  0 of 3 passed" in ran.out
     assert ran.out.count("not-recorded: the journal has no trace of this case") == 3
 
 
-def interrupted_journal(karat: Karat) -> str:
+def interrupted_journal(carob: Carob) -> str:
     write("suite.json", eval_set(case("A"), case("B")))
-    karat("run", "suite.json", "-t", "python:agent.py:mute", "--fail-fast", "--results-dir", "first")
+    carob("run", "suite.json", "-t", "python:agent.py:mute", "--fail-fast", "--results-dir", "first")
     lines = journal_of("first").read_text().splitlines(keepends=True)
     return write("killed.jsonl", "".join(lines[:2]) + lines[1][:100])
 
 
-def test_a_run_that_was_killed_is_no_success_afterwards(karat: Karat) -> None:
-    killed = interrupted_journal(karat)
+def test_a_run_that_was_killed_is_no_success_afterwards(carob: Carob) -> None:
+    killed = interrupted_journal(carob)
     hello = write("easy.json", eval_set(case("A", expected={"must_say_any": ["nothing"]})))
-    ran = karat("rescore", killed)
+    ran = carob("rescore", killed)
     assert (ran.code, ran.statuses) == (2, {"A": "FAIL"})
     assert "INCOMPLETE: 1 of 2 cases finished (the run did not end)" in ran.out
-    assert karat("rescore", killed, "--suite", hello).code == 0
-    ran = karat("rescore", killed, "--suite", "suite.json")
+    assert carob("rescore", killed, "--suite", hello).code == 0
+    ran = carob("rescore", killed, "--suite", "suite.json")
     assert (ran.code, ran.statuses) == (1, {"A": "FAIL", "B": "ERROR"})
     assert "INCOMPLETE" not in ran.out
 
@@ -126,13 +126,13 @@ use = "replay:traces.jsonl"
 """
 
 
-def test_the_vocabulary_of_the_recorded_target_reads_the_new_suite(karat: Karat) -> None:
-    write("karat.toml", VOCABULARY)
+def test_the_vocabulary_of_the_recorded_target_reads_the_new_suite(carob: Carob) -> None:
+    write("carob.toml", VOCABULARY)
     traces(A={"final_message": "hello", "page": '- img "Sun"'})
-    karat("run", write("suite.json", eval_set()), "-t", "app", "--results-dir", "first")
-    Path("karat.toml").unlink()
+    carob("run", write("suite.json", eval_set()), "-t", "app", "--results-dir", "first")
+    Path("carob.toml").unlink()
     shines = write("shines.json", eval_set(case(expected={"ui": ["It shines"]})))
-    assert karat("rescore", str(journal_of("first")), "--suite", shines).statuses == {"A": "PASS"}
+    assert carob("rescore", str(journal_of("first")), "--suite", shines).statuses == {"A": "PASS"}
 
 
 HEADER = '{"kind":"header","run_id":"r","suite":"s.json","suite_format":"eval-set","suite_sha256":"","target":"t",'
@@ -151,7 +151,7 @@ RECORD += '"trace":{"case_id":"A","final_message":"hi"},"verdict":{"status":"PAS
         pytest.param('{"kind":"case"}\n', "the first line is not a header", id="no-header"),
         pytest.param('{"kind":"header"}\n', "its header cannot be read: Object missing", id="half-a-header"),
         pytest.param(b'{"kind":"\xff"}\n', "not a journal", id="not-utf-8"),
-        pytest.param('{"kind":"header","format":2}\n', "format 2; this Karat reads 1", id="newer-format"),
+        pytest.param('{"kind":"header","format":2}\n', "format 2; this Carob reads 1", id="newer-format"),
         pytest.param(HEADER + "{\n", "j.jsonl:2: this line cannot be read", id="not-json-inside"),
         pytest.param(HEADER + HEADER, "j.jsonl:2: this line is neither a case nor a footer", id="two-headers"),
         pytest.param(HEADER + '{"kind":"case","index":-1}\n', "j.jsonl:2: this line cannot be read", id="bad-index"),
@@ -165,23 +165,23 @@ RECORD += '"trace":{"case_id":"A","final_message":"hi"},"verdict":{"status":"PAS
         ),
     ],
 )
-def test_a_journal_that_cannot_be_read(karat: Karat, content: str | bytes, says: str) -> None:
-    ran = karat("rescore", write("j.jsonl", content))
+def test_a_journal_that_cannot_be_read(carob: Carob, content: str | bytes, says: str) -> None:
+    ran = carob("rescore", write("j.jsonl", content))
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (4, "", 1)
-    assert ran.err.startswith("karat: ")
+    assert ran.err.startswith("carob: ")
     assert says in ran.err
-    assert not Path("karat-results").exists() or not list(Path("karat-results").iterdir())
+    assert not Path("carob-results").exists() or not list(Path("carob-results").iterdir())
 
 
-def test_a_journal_that_went_through_another_tool(karat: Karat, journal: str) -> None:
+def test_a_journal_that_went_through_another_tool(carob: Carob, journal: str) -> None:
     lines = [json.dumps(json.loads(line)) for line in Path(journal).read_text().splitlines()]
-    ran = karat("rescore", write("spaced.jsonl", "\n".join(lines) + "\n"))
+    ran = carob("rescore", write("spaced.jsonl", "\n".join(lines) + "\n"))
     assert ran.statuses == {"A": "PASS", "B": "FAIL", "C": "ERROR"}
 
 
-def test_a_journal_is_a_recording_too(karat: Karat, journal: str) -> None:
+def test_a_journal_is_a_recording_too(carob: Carob, journal: str) -> None:
     write("suite.json", eval_set(case("A", category="x"), case("B"), case("C")))
-    ran = karat("run", "suite.json", "-t", f"replay:{journal}")
+    ran = carob("run", "suite.json", "-t", f"replay:{journal}")
     assert ran.statuses == {"A": "PASS", "B": "FAIL", "C": "ERROR"}
 
 
@@ -192,8 +192,8 @@ def test_an_option_without_a_value(option: str) -> None:
     assert f"Option '{option}' requires an argument" in ran.stderr
 
 
-def test_a_recorded_selection_holds_for_the_suite_too(karat: Karat) -> None:
+def test_a_recorded_selection_holds_for_the_suite_too(carob: Carob) -> None:
     suite = write("suite.json", eval_set(case("A"), case("B"), case("C")))
-    karat("run", suite, "-t", traces(A="Hello.", C="Hello."), "--cases", "A,C", "--results-dir", "first")
-    karat("rescore", str(journal_of("first")), "--suite", suite)
+    carob("run", suite, "-t", traces(A="Hello.", C="Hello."), "--cases", "A,C", "--results-dir", "first")
+    carob("rescore", str(journal_of("first")), "--suite", suite)
     assert [(entry["id"], entry["status"]) for entry in report()["cases"]] == [("A", "PASS"), ("C", "PASS")]

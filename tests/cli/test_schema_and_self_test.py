@@ -1,4 +1,4 @@
-"""`karat schema` and `karat self-test`."""
+"""`carob schema` and `carob self-test`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import jsonschema
 import pytest
 import yaml
 
-from cli.support import Karat, case, eval_set, write
-from karat.checks.base import Check
-from karat.checks.catalog import CHECKS
-from karat.model.trace import Trace
-from karat.model.verdict import CheckResult, SoftScore, Status
-from karat.scoring import verdicts
+from cli.support import Carob, case, eval_set, write
+from carob.checks.base import Check
+from carob.checks.catalog import CHECKS
+from carob.model.trace import Trace
+from carob.model.verdict import CheckResult, SoftScore, Status
+from carob.scoring import verdicts
 
 DECISION = {"id": "A", "input": "p", "expected": {"tools_used": []}}
 
@@ -29,8 +29,8 @@ DECISION = {"id": "A", "input": "p", "expected": {"tools_used": []}}
         pytest.param("golden", [{"id": "A", "input": "p", "expected": ["x"]}], [], id="no-case"),
     ],
 )
-def test_schema(karat: Karat, kind: str, good: Any, bad: Any) -> None:
-    ran = karat("schema", kind)
+def test_schema(carob: Carob, kind: str, good: Any, bad: Any) -> None:
+    ran = carob("schema", kind)
     assert (ran.code, ran.err) == (0, "")
     checker = jsonschema.Draft202012Validator(json.loads(ran.out))
     checker.check_schema(checker.schema)
@@ -45,32 +45,32 @@ def test_schema(karat: Karat, kind: str, good: Any, bad: Any) -> None:
         pytest.param(["--write", "--suite", "s.json"], "only YAML suites can begin with a comment.", id="json-suite"),
         pytest.param(["--write", "--suite", "gone.yaml"], "no such file.", id="missing-suite"),
         pytest.param(["evalset"], "Did you mean 'eval-set'?", id="near"),
-        pytest.param(["x"], "Known: karat-1, bfcl, tau-bench, ", id="far"),
+        pytest.param(["x"], "Known: carob-1, bfcl, tau-bench, ", id="far"),
     ],
 )
-def test_schema_of_what(karat: Karat, arguments: list[str], said: str) -> None:
-    ran = karat("schema", *arguments)
+def test_schema_of_what(carob: Carob, arguments: list[str], said: str) -> None:
+    ran = carob("schema", *arguments)
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (4, "", 1)
     assert said in ran.err
 
 
 @pytest.mark.parametrize("before", ["", "# yaml-language-server: $schema=old.json\n"], ids=["new", "replaced"])
-def test_schema_is_written_for_editors(karat: Karat, before: str) -> None:
-    text = "karat: 1\ncases: [{id: A, prompt: hi, expected: {must_say_any: [hello]}}]\n"
+def test_schema_is_written_for_editors(carob: Carob, before: str) -> None:
+    text = "carob: 1\ncases: [{id: A, prompt: hi, expected: {must_say_any: [hello]}}]\n"
     suite = Path(write("evals/desk.yaml", before + text))
-    ran = karat("schema", "--write", "--suite", str(suite))
-    assert (ran.code, ran.out) == (0, "karat-1.schema.json\nevals/desk.yaml\n")
+    ran = carob("schema", "--write", "--suite", str(suite))
+    assert (ran.code, ran.out) == (0, "carob-1.schema.json\nevals/desk.yaml\n")
     line, rest = suite.read_text().split("\n", 1)
-    assert line == "# yaml-language-server: $schema=../karat-1.schema.json"
+    assert line == "# yaml-language-server: $schema=../carob-1.schema.json"
     assert rest == text
     checker = jsonschema.Draft202012Validator(json.loads(Path("evals", line.partition("=")[2]).read_text()))
     assert checker.is_valid(yaml.safe_load(text))
     assert not checker.is_valid(yaml.safe_load(text.replace("expected", "expectd")))
-    assert karat("validate", str(suite)).code == 0
+    assert carob("validate", str(suite)).code == 0
 
 
-def test_self_test_passes(karat: Karat) -> None:
-    ran = karat("self-test")
+def test_self_test_passes(carob: Carob) -> None:
+    ran = carob("self-test")
     assert (ran.code, ran.err) == (0, "")
     first, last = ran.out.splitlines()
     count = sum(len(check.examples) for check in CHECKS)
@@ -81,38 +81,38 @@ def test_self_test_passes(karat: Karat) -> None:
 @pytest.mark.parametrize("status", [Status.PASSED, Status.FAILED])
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
 def test_a_check_that_always_says_the_same_is_found_out(
-    karat: Karat, monkeypatch: pytest.MonkeyPatch, check: type[Check], status: Status
+    carob: Carob, monkeypatch: pytest.MonkeyPatch, check: type[Check], status: Status
 ) -> None:
     def judge(self: Check, trace: Trace) -> CheckResult:
         return CheckResult(self.name, self.group, status)
 
     monkeypatch.setattr(check, "judge", judge)
-    ran = karat("self-test")
+    ran = carob("self-test")
     assert ran.code == 1
     assert ran.out.splitlines()[-1] == "SELF-TEST FAIL"
     assert any(line.startswith(f"{check.name} example ") for line in ran.err.splitlines())
 
 
-def test_a_check_that_raises_is_found_out(karat: Karat, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_that_raises_is_found_out(carob: Carob, monkeypatch: pytest.MonkeyPatch) -> None:
     def judge(self: Check, trace: Trace) -> CheckResult:
         raise ZeroDivisionError
 
     monkeypatch.setattr(CHECKS[0], "judge", judge)
-    ran = karat("self-test")
+    ran = carob("self-test")
     assert ran.code == 1
     assert "outcome example 1: expected passed, found error" in ran.err
 
 
-def test_a_check_without_a_failing_example_is_found_out(karat: Karat, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_without_a_failing_example_is_found_out(carob: Carob, monkeypatch: pytest.MonkeyPatch) -> None:
     check = CHECKS[0]
     monkeypatch.setattr(check, "examples", [e for e in check.examples if e.status is not Status.FAILED])
-    ran = karat("self-test")
+    ran = carob("self-test")
     assert ran.code == 1
     assert "outcome shows how it can come out: expected passed, failed, found passed" in ran.err
 
 
-def test_scoring_that_lets_everything_through_is_found_out(karat: Karat, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scoring_that_lets_everything_through_is_found_out(carob: Carob, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verdicts, "soft_score", lambda groups, rules: SoftScore(1.0, rules.threshold, True))
-    ran = karat("self-test")
+    ran = carob("self-test")
     assert ran.code == 1
     assert "scoring of 'pff'" in ran.err

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from cli.support import HELLO, Karat, report_of, traces, write
-from karat.errors import ExitCode
+from cli.support import HELLO, Carob, report_of, traces, write
+from carob.errors import ExitCode
 
 CASES: dict[str, dict[str, Any]] = {
     "refund-fr": {"tags": ["smoke", "money"]},
@@ -20,7 +20,7 @@ CASES: dict[str, dict[str, Any]] = {
 
 def suite(path: str = "desk.json", **cases: dict[str, Any]) -> str:
     listed = [{"id": name, "prompt": name, "expected": HELLO, **keys} for name, keys in (cases or CASES).items()]
-    return write(path, {"karat": 1, "cases": listed})
+    return write(path, {"carob": 1, "cases": listed})
 
 
 @pytest.mark.parametrize(
@@ -32,19 +32,19 @@ def suite(path: str = "desk.json", **cases: dict[str, Any]) -> str:
         pytest.param(["-k", "money and (fr or it)"], ["refund-fr"], id="keyword"),
     ],
 )
-def test_run_and_list_choose_alike(karat: Karat, arguments: list[str], chosen: list[str]) -> None:
+def test_run_and_list_choose_alike(carob: Carob, arguments: list[str], chosen: list[str]) -> None:
     target = traces(**dict.fromkeys(CASES, "hello"))
-    listed = karat("list", suite(), *arguments)
+    listed = carob("list", suite(), *arguments)
     assert [line.split("\t")[0] for line in listed.out.splitlines()] == chosen
-    ran = karat("run", "desk.json", "--target", target, "--workers", "0", *arguments)
+    ran = carob("run", "desk.json", "--target", target, "--workers", "0", *arguments)
     assert (ran.code, list(ran.statuses)) == (ExitCode.OK, chosen)
 
 
-def test_a_keyword_that_cannot_be_read(karat: Karat) -> None:
+def test_a_keyword_that_cannot_be_read(carob: Carob) -> None:
     for command in (["list", suite()], ["run", suite(), "--target", traces(greet="hello")]):
-        ran = karat(*command, "-k", "a and")
+        ran = carob(*command, "-k", "a and")
         assert (ran.code, ran.out) == (ExitCode.USAGE, "")
-        assert ran.err.startswith("karat: -k 'a and', column 6: expected a name")
+        assert ran.err.startswith("carob: -k 'a and', column 6: expected a name")
         assert ran.err.count("\n") == 1
 
 
@@ -58,52 +58,52 @@ def test_a_keyword_that_cannot_be_read(karat: Karat) -> None:
         pytest.param({"b": {"xfail": "known"}}, ExitCode.FAILED, "0 passed, 1 failed", id="passes-after-all"),
     ],
 )
-def test_skipped_and_known_to_fail(karat: Karat, cases: dict[str, Any], code: ExitCode, counts: str) -> None:
+def test_skipped_and_known_to_fail(carob: Carob, cases: dict[str, Any], code: ExitCode, counts: str) -> None:
     target = traces(b="hello", c="no")
-    ran = karat("run", suite(**cases), "--target", target, "--workers", "0")
+    ran = carob("run", suite(**cases), "--target", target, "--workers", "0")
     assert (ran.code, counts in ran.out) == (code, True)
     apart = {"skip": "skipped" in counts, "xfail": "known to fail" in counts}
     summary = report_of()["summary"]
     assert {key: bool(summary.get(key)) for key in apart} == apart
-    assert counts in next(Path("karat-results").glob("*.md")).read_text()
+    assert counts in next(Path("carob-results").glob("*.md")).read_text()
 
 
-def test_a_skipped_case_needs_no_target(karat: Karat) -> None:
-    ran = karat("run", suite(a={"skip": "later"}), "--target", "python:nowhere:nothing")
+def test_a_skipped_case_needs_no_target(carob: Carob) -> None:
+    ran = carob("run", suite(a={"skip": "later"}), "--target", "python:nowhere:nothing")
     assert (ran.code, ran.out.split()[:2]) == (ExitCode.NOTHING_SELECTED, ["SKIP", "a"])
-    again = karat("rescore", *map(str, Path("karat-results").glob("*.jsonl")))
+    again = carob("rescore", *map(str, Path("carob-results").glob("*.jsonl")))
     assert again.code == ExitCode.NOTHING_SELECTED
 
 
-def test_a_case_that_is_no_longer_skipped_was_not_recorded(karat: Karat) -> None:
-    karat("run", suite(a={"skip": "later"}, b={}), "--target", traces(a="hello", b="hello"), "--workers", "0")
-    (journal,) = Path("karat-results").glob("*.jsonl")
-    ran = karat("rescore", str(journal), "--suite", suite("other.json", a={}, b={}))
+def test_a_case_that_is_no_longer_skipped_was_not_recorded(carob: Carob) -> None:
+    carob("run", suite(a={"skip": "later"}, b={}), "--target", traces(a="hello", b="hello"), "--workers", "0")
+    (journal,) = Path("carob-results").glob("*.jsonl")
+    ran = carob("rescore", str(journal), "--suite", suite("other.json", a={}, b={}))
     assert (ran.code, ran.statuses) == (ExitCode.FAILED, {"a": "ERROR", "b": "PASS"})
     assert "skipped: it was not run: later" in ran.out
 
 
-def test_the_last_run_is_run_again(karat: Karat) -> None:
+def test_the_last_run_is_run_again(carob: Carob) -> None:
     recording = traces(**{"refund-fr": "no", "refund-de": "hello", "greet": "hello"})
-    first = karat("run", suite(), "--target", recording, "--workers", "0", "--cases", "refund-*")
+    first = carob("run", suite(), "--target", recording, "--workers", "0", "--cases", "refund-*")
     assert (first.code, first.statuses) == (ExitCode.FAILED, {"refund-fr": "FAIL", "refund-de": "PASS"})
     traces(**dict.fromkeys(CASES, "hello"))
-    again = karat("rerun", "--last", "--workers", "0")
+    again = carob("rerun", "--last", "--workers", "0")
     assert (again.code, again.statuses) == (ExitCode.OK, {"refund-fr": "PASS"})
     assert "run again for their status: refund-fr" in again.err
-    both = karat("rerun", "--last", "x.jsonl")
+    both = carob("rerun", "--last", "x.jsonl")
     assert (both.code, "a journal cannot be combined with --last." in both.err) == (ExitCode.USAGE, True)
 
 
-def test_where_no_run_is_kept(karat: Karat) -> None:
-    ran = karat("rerun", "--last")
+def test_where_no_run_is_kept(carob: Carob) -> None:
+    ran = carob("rerun", "--last")
     assert (ran.code, "there is no run here" in ran.err) == (ExitCode.USAGE, True)
 
 
-def test_a_run_that_stopped_tells_how_to_go_on(karat: Karat) -> None:
+def test_a_run_that_stopped_tells_how_to_go_on(carob: Carob) -> None:
     recording = traces(**dict.fromkeys(CASES, "no"))
-    ran = karat("run", suite(), "--target", recording, "--workers", "0", "--fail-fast")
-    (journal,) = Path("karat-results").glob("*.jsonl")
-    assert f"\n  run the rest       karat resume {journal}\n" in ran.out
+    ran = carob("run", suite(), "--target", recording, "--workers", "0", "--fail-fast")
+    (journal,) = Path("carob-results").glob("*.jsonl")
+    assert f"\n  run the rest       carob resume {journal}\n" in ran.out
     held = json.loads(journal.read_text().splitlines()[0])["options"]["selection"]
     assert held == {}

@@ -1,4 +1,4 @@
-"""What starting Karat loads, opens, writes and reads: as little as there is to it."""
+"""What starting Carob loads, opens, writes and reads: as little as there is to it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from cli.support import eval_set, write
 
 HEAVY = ("asyncio", "jiter", "msgspec", "pydantic", "pydantic_core", "regex", "rich", "yaml")
 QUICK = {"cli", "errors", "options", "plugins", "suites", "system", "text", "version"}
-"""The rooms of Karat that a command may load which runs nothing."""
+"""The rooms of Carob that a command may load which runs nothing."""
 
 LOADED = """
 import json, sys
-from karat.cli.main import run
+from carob.cli.main import run
 code = run(json.loads(sys.argv[1]))
 print(json.dumps([code, sorted(sys.modules)]))
 """
@@ -63,43 +63,43 @@ def test_quick_commands_load_nothing_heavy(arguments: list[str]) -> None:
     assert code == 0
     assert "click" in modules
     assert not {name for name in HEAVY if name in modules}
-    assert {name.split(".")[1] for name in modules if name.startswith("karat.")} <= QUICK
+    assert {name.split(".")[1] for name in modules if name.startswith("carob.")} <= QUICK
 
 
 def test_checks_and_targets_load_what_few_of_them_need_when_they_need_it() -> None:
-    modules = python("import json, sys, karat.api, karat.targets.python; print(json.dumps(sorted(sys.modules)))")
-    assert "karat.checks.catalog" in modules
+    modules = python("import json, sys, carob.api, carob.targets.python; print(json.dumps(sorted(sys.modules)))")
+    assert "carob.checks.catalog" in modules
     assert not {"importlib.metadata", "http.client", "email"} & {*modules}
 
 
-@pytest.mark.parametrize("name", [*HEAVY, *(f"karat.{room}" for room in sorted(QUICK))])
+@pytest.mark.parametrize("name", [*HEAVY, *(f"carob.{room}" for room in sorted(QUICK))])
 def test_what_is_guarded_exists(name: str) -> None:
     assert find_spec(name)
 
 
 @pytest.fixture
 def home(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder with what Karat must not read on its own."""
-    for name in (".env", "karat.toml", "pyproject.toml"):
+    """A folder with what Carob must not read on its own."""
+    for name in (".env", "carob.toml", "pyproject.toml"):
         write(name, "this is not for you")
 
 
 @pytest.mark.usefixtures("home")
-def test_importing_karat_opens_no_socket_writes_nothing_and_reads_no_dotenv() -> None:
-    events, modules = python(WATCHED, "import karat")
+def test_importing_carob_opens_no_socket_writes_nothing_and_reads_no_dotenv() -> None:
+    events, modules = python(WATCHED, "import carob")
     assert [entry for entry in events if entry[0] != "read"] == []
     mine = [Path(path) for kind, path in events if kind == "read"]
     assert {path.suffix for path in mine} <= {".py", ".pyc", ".pyi", ".pth", ".so"}
-    assert not {path.name for path in mine} & {".env", "karat.toml", "pyproject.toml"}
+    assert not {path.name for path in mine} & {".env", "carob.toml", "pyproject.toml"}
     assert not {name for name in (*HEAVY, "click", "socket") if name in modules}
 
 
 @pytest.mark.usefixtures("home")
 def test_using_every_public_name_is_as_quiet() -> None:
-    events, modules = python(WATCHED, "import karat; [getattr(karat, name) for name in karat.__all__]")
+    events, modules = python(WATCHED, "import carob; [getattr(carob, name) for name in carob.__all__]")
     assert [entry for entry in events if entry[0] != "read"] == []
-    assert not {Path(path).name for kind, path in events if kind == "read"} & {".env", "karat.toml", "pyproject.toml"}
-    assert "karat.api" in modules
+    assert not {Path(path).name for kind, path in events if kind == "read"} & {".env", "carob.toml", "pyproject.toml"}
+    assert "carob.api" in modules
     assert not {name for name in ("rich", "click", "yaml") if name in modules}
 
 

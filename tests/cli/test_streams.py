@@ -84,7 +84,7 @@ def test_an_output_that_is_full(arguments: list[str]) -> None:
     with open("/dev/full", "w") as full:
         ran = subprocess.run([SCRIPT, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert ran.returncode == 3
-    assert ran.stderr == "karat: the output could not be written: No space left on device. [output]\n"
+    assert ran.stderr == "carob: the output could not be written: No space left on device. [output]\n"
     if arguments == RUN:
         assert report_of()["summary"]["fail"] == 200
 
@@ -123,7 +123,7 @@ def test_names_that_are_not_utf_8() -> None:
     assert process("rescore", str(journal)).returncode == 0
     ran = process("run", "suite.json", "-t", b"python:caf\xe9.py:greet")
     assert ran.returncode == 4
-    assert ran.stderr.startswith("karat: the target 'python:caf\\udce9.py:greet' is not UTF-8.")
+    assert ran.stderr.startswith("carob: the target 'python:caf\\udce9.py:greet' is not UTF-8.")
 
 
 def on_a_terminal(*arguments: str, **environ: str) -> tuple[int, str]:

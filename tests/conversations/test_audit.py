@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from msgspec import structs
 
-import karat
-from karat.analysis.audit.case_audit import everywhere, parts
-from karat.analysis.audit.operators.base import Subject
+import carob
+from carob.analysis.audit.case_audit import everywhere, parts
+from carob.analysis.audit.operators.base import Subject
 
 from . import desk
 from .test_refund_desk import SUITE
 
 LOOSE = {
-    "karat": 1,
+    "carob": 1,
     "cases": [
         {
             "id": "loose",
@@ -26,8 +26,8 @@ LOOSE = {
 
 
 def test_each_turn_is_made_wrong() -> None:
-    result = karat.run(SUITE, desk.remembers)
-    report = karat.audit(result.journal)
+    result = carob.run(SUITE, desk.remembers)
+    report = carob.audit(result.journal)
     assert (report.summary.audited, report.summary.controls) == (3, 0)
     operators = report.cases[0].operators
     for name in ("tool-dropped", "tool-renamed", "answer-missing"):
@@ -37,8 +37,8 @@ def test_each_turn_is_made_wrong() -> None:
 
 
 def test_a_turn_that_nothing_looks_at_is_reported() -> None:
-    result = karat.run(LOOSE, desk.remembers)
-    report = karat.audit(result.journal)
+    result = carob.run(LOOSE, desk.remembers)
+    report = carob.audit(result.journal)
     (case,) = report.cases
     assert case.survivors
     assert {survivor.change.partition(":")[0] for survivor in case.survivors} <= {"turn 1", "turn 2"}
@@ -46,7 +46,7 @@ def test_a_turn_that_nothing_looks_at_is_reported() -> None:
 
 
 def test_a_turn_is_replaced_within_its_conversation() -> None:
-    (record, *_) = karat.run(SUITE, desk.remembers).records
+    (record, *_) = carob.run(SUITE, desk.remembers).records
     first, second = parts(Subject(record.case, record.trace))
     assert (first.turn, second.turn) == (1, 2)
     changed = second.within(structs.replace(second.subject.trace, final_message="x", tool_calls=()))

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-import karat
-from karat.model.verdict import CaseStatus
+import carob
+from carob.model.verdict import CaseStatus
 
 VERIFIED = {"name": "verify", "success": True, "result": {"points": 3}}
 PAID = {"name": "pay", "success": True, "result": {"status": "ok"}}
@@ -22,7 +22,7 @@ def ran(second: dict[str, Any], *answers: tuple[str, list[dict[str, Any]]]) -> C
         return {"final_message": text, "tool_calls": calls}
 
     turns = [{"prompt": "My budget is 500."}, {"prompt": "Go on.", "expected": second}]
-    (record,) = karat.run({"karat": 1, "cases": [{"id": "A", "turns": turns}]}, agent).records
+    (record,) = carob.run({"carob": 1, "cases": [{"id": "A", "turns": turns}]}, agent).records
     return record.status
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-import karat
-from karat.model.run import CaseRecord
-from karat.model.verdict import CaseStatus, Status
+import carob
+from carob.model.run import CaseRecord
+from carob.model.verdict import CaseStatus, Status
 
 from . import desk
 
@@ -26,7 +26,7 @@ def ran(bug: Bug | None = None) -> dict[str, CaseRecord]:
         answer = desk.remembers(prompt, conversation)
         return bug(answer) if bug and answer["tool_calls"] else answer
 
-    return {record.case.id: record for record in karat.run(SUITE, agent).records}
+    return {record.case.id: record for record in carob.run(SUITE, agent).records}
 
 
 def test_a_right_agent() -> None:
@@ -96,6 +96,6 @@ def test_an_agent_that_does_not_ask_fails_in_the_first_turn() -> None:
     def hasty(prompt: str) -> Answer:
         return desk.reply(["It is order A-17."])
 
-    (record, *_) = karat.run(SUITE, hasty).records
+    (record, *_) = carob.run(SUITE, hasty).records
     failed = {(check.turn, check.name) for check in record.verdict.checks if check.status is Status.FAILED}
     assert {(1, "outcome"), (1, "asks_for"), (1, "tool_calls_none")} <= failed

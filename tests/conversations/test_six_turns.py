@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-import karat
+import carob
 from evals.support import with_bug
-from karat.model.run import CaseRecord
-from karat.model.verdict import CaseStatus, Status
-from karat.targets.config import TargetConfig
+from carob.model.run import CaseRecord
+from carob.model.verdict import CaseStatus, Status
+from carob.targets.config import TargetConfig
 from recordings import canvas, shipped
 
 BOOKED = {"vehicle_id": 3, "test_type": "brake", "start_date": "2026-03-09"}
@@ -91,7 +91,7 @@ ASKED_CANVAS = {
 
 
 def ran(target: TargetConfig, folder: Path, *cases: dict[str, Any]) -> list[CaseRecord]:
-    result = karat.run({"karat": 1, "cases": [*cases]}, target, results_dir=folder, concurrency=2, timeout=120)
+    result = carob.run({"carob": 1, "cases": [*cases]}, target, results_dir=folder, concurrency=2, timeout=120)
     return list(result.records)
 
 

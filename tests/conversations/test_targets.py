@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-import karat
-from karat.model.run import CaseRecord
-from karat.model.verdict import CaseStatus, Status
-from karat.reports.case_facts import reasons
+import carob
+from carob.model.run import CaseRecord
+from carob.model.verdict import CaseStatus, Status
+from carob.reports.case_facts import reasons
 
 from . import desk
 
@@ -35,7 +35,7 @@ def turns(*said: str, **rest: Any) -> dict[str, Any]:
 
 
 def ran(case: dict[str, Any], target: Any, **rest: Any) -> CaseRecord:
-    result = karat.run({"karat": 1, "cases": [case]}, target, **rest)
+    result = carob.run({"carob": 1, "cases": [case]}, target, **rest)
     return next(result.journal.records())
 
 
@@ -142,7 +142,7 @@ def recorded(record: CaseRecord, file: Path) -> Path:
     "case", [turns("I want my money back.", "It is order A-17."), STUBBORN], ids=["turns", "replies"]
 )
 def test_a_conversation_is_replayed(case: dict[str, Any], tmp_path: Path) -> None:
-    result = karat.run({"karat": 1, "cases": [case]}, desk.remembers, results_dir=tmp_path)
+    result = carob.run({"carob": 1, "cases": [case]}, desk.remembers, results_dir=tmp_path)
     (record,) = result.journal.records()
     for file in (Path(result.journal.path), recorded(record, tmp_path / "short.jsonl")):
         again = ran(case, f"replay:{file}")
@@ -190,13 +190,13 @@ def test_a_program_that_does_not_keep_to_the_turns(said: str, why: str) -> None:
 
 def test_a_target_that_plays_one_turn_alone_is_an_error() -> None:
     class Once:
-        limits = karat.Limits()
+        limits = carob.Limits()
         options: ClassVar[dict[str, Any]] = {"use": "once"}
 
         async def open(self) -> None: ...
 
-        async def run(self, case: karat.Case, context: karat.RunContext) -> karat.Trace:
-            return karat.Trace(case_id=case.id, input=case.prompt, final_message="What is your order number?")
+        async def run(self, case: carob.Case, context: carob.RunContext) -> carob.Trace:
+            return carob.Trace(case_id=case.id, input=case.prompt, final_message="What is your order number?")
 
         async def close(self) -> None: ...
 
@@ -206,14 +206,14 @@ def test_a_target_that_plays_one_turn_alone_is_an_error() -> None:
 
 def test_a_conversation_is_judged_again_without_the_agent() -> None:
     asked = turns("I want my money back.", "It is order A-17.")
-    result = karat.run({"karat": 1, "cases": [asked]}, desk.remembers)
-    assert karat.rescore(result.journal).ok
+    result = carob.run({"carob": 1, "cases": [asked]}, desk.remembers)
+    assert carob.rescore(result.journal).ok
     asked["turns"][1]["expected"] = {"must_say_any": ["$43"]}
-    stricter = karat.rescore(result.journal, {"karat": 1, "cases": [asked]})
+    stricter = carob.rescore(result.journal, {"carob": 1, "cases": [asked]})
     (record,) = stricter.journal.records()
     assert (record.status, record.verdict.checks[-2].turn) == (CaseStatus.FAIL, 2)
     asked["turns"][1]["prompt"] = "It is order B-04."
-    other = karat.rescore(result.journal, {"karat": 1, "cases": [asked]})
+    other = carob.rescore(result.journal, {"carob": 1, "cases": [asked]})
     assert next(other.journal.records()).verdict.reason.startswith("not-recorded")
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from counterparts.environments import python_with
-from karat.system.process_tree import end
-from karat.targets.app_process import answers
+from carob.system.process_tree import end
+from carob.targets.app_process import answers
 
 HERE = Path(__file__).parent / "fronts"
 START_WITHIN = 240

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from karat.targets.coding_agents.catalog import PROGRAMS
+from carob.targets.coding_agents.catalog import PROGRAMS
 
 Json = dict[str, Any]
 TEST = "python3 -B -m unittest -q"
@@ -58,8 +58,8 @@ class Agent(NamedTuple):
 
     @property
     def program(self) -> str | None:
-        """Where it is; also looked for in the folders of KARAT_CODING_AGENTS."""
-        folders = (os.environ.get("KARAT_CODING_AGENTS", ""), os.environ["PATH"])
+        """Where it is; also looked for in the folders of CAROB_CODING_AGENTS."""
+        folders = (os.environ.get("CAROB_CODING_AGENTS", ""), os.environ["PATH"])
         return shutil.which(PROGRAMS[self.name].program, path=os.pathsep.join(folders))
 
 
@@ -166,10 +166,10 @@ def write_project(folder: Path, agent: Agent, evidence: Sequence[str]) -> None:
         "max_concurrency = 2",
         "options = { " + ", ".join(f"{key} = {json.dumps(value)}" for key, value in options.items()) + " }",
     ]
-    (folder / "karat.toml").write_text("\n".join(lines) + "\n")
+    (folder / "carob.toml").write_text("\n".join(lines) + "\n")
     cases = [{"id": b.name, "prompt": f"Fix calc ({b.name}).", "expected": EXPECTED} for b in BEHAVIOURS]
     claims = {"tests": {"words": ["all tests pass"], "run": "unittest"}}
-    (folder / "s.karat.json").write_text(json.dumps({"karat": 1, "claims": claims, "cases": cases}))
+    (folder / "s.carob.json").write_text(json.dumps({"carob": 1, "claims": claims, "cases": cases}))
 
 
 def script_for(agent: Agent) -> Json:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from cli.fixtures import here, karat
+from cli.fixtures import here, carob
 
-__all__ = ["here", "karat"]
+__all__ = ["here", "carob"]
 
 HERE = Path(__file__).parent
 

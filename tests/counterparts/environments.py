@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDER = Path(os.environ.get("KARAT_COUNTERPARTS", ROOT / ".counterparts"))
+FOLDER = Path(os.environ.get("CAROB_COUNTERPARTS", ROOT / ".counterparts"))
 UV = os.environ.get("UV") or str(ROOT / ".tools" / "bin" / "uv")
 
 

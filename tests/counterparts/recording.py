@@ -8,14 +8,14 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from karat.model.suite import Case
-from karat.model.trace import Trace
-from karat.targets.base import RunContext
-from karat.targets.browser import environment
-from karat.targets.browser.navigation import locate
-from karat.targets.browser.options import Place
-from karat.targets.browser.target import BrowserTarget
-from karat.targets.config import TargetConfig
+from carob.model.suite import Case
+from carob.model.trace import Trace
+from carob.targets.base import RunContext
+from carob.targets.browser import environment
+from carob.targets.browser.navigation import locate
+from carob.targets.browser.options import Place
+from carob.targets.browser.target import BrowserTarget
+from carob.targets.config import TargetConfig
 
 FOLDER = Path(__file__).parents[1] / "targets" / "browser" / "recorded"
 PROMPT = "Which rooms are free on Friday?"

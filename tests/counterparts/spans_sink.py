@@ -14,7 +14,7 @@ HERE = re.compile(r"/[\w./-]*/(site-packages|emitters|python3\.\d+)/")
 """Where files stand on the machine that records is nobody's business."""
 IDS = ("traceId", "spanId", "parentSpanId")
 LONG = ("input.value", "exception.stacktrace")
-"""Attributes of which the beginning is enough: what Karat reads of them is short."""
+"""Attributes of which the beginning is enough: what Carob reads of them is short."""
 PROSE = (".content", ".text")
 BEGINNING = 1_000
 
@@ -42,7 +42,7 @@ def recorded(command: list[str], env: dict[str, str], folder: Path, case: str, p
         threading.Thread(target=server.serve_forever, daemon=True).start()
         table = {
             "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{server.server_port}",
-            "OTEL_RESOURCE_ATTRIBUTES": f"karat.case={case}/recorded-{case}",
+            "OTEL_RESOURCE_ATTRIBUTES": f"carob.case={case}/recorded-{case}",
         }
         request = json.dumps({"case_id": case, "setup_prompts": prompts[:-1], "prompt": prompts[-1]})
         subprocess.run(

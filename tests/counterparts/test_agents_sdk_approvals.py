@@ -28,12 +28,12 @@ def converse(folder: Path, agent: str, decision: dict[str, Any]) -> dict[str, An
     """The record of a case in which the desk asks, and one turn decides."""
     python = python_with("ways-openai-agents", "--editable", str(ROOT), "openai-agents==0.24.0")
     decided = {**decision, "expected": {"outcome": "completed"}}
-    suite = {"karat": 1, "rules": RULES, "cases": [{"id": "a", "turns": [{"prompt": "Pay both"}, decided]}]}
+    suite = {"carob": 1, "rules": RULES, "cases": [{"id": "a", "turns": [{"prompt": "Pay both"}, decided]}]}
     (folder / "suite.json").write_text(json.dumps(suite))
-    (folder / "karat.toml").write_text(
+    (folder / "carob.toml").write_text(
         f'[targets.desk]\nuse = "python:paying_desk:{agent}"\npython_path = ["{HERE}"]\n'
     )
-    command = [python.with_name("karat"), "run", "suite.json", "-t", "desk", "--results-dir", "runs"]
+    command = [python.with_name("carob"), "run", "suite.json", "-t", "desk", "--results-dir", "runs"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     journals = [*(folder / "runs").glob("suite-*Z.jsonl")]
     assert len(journals) == 1, done.stdout + done.stderr

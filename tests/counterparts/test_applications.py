@@ -1,6 +1,6 @@
 """Public applications, as they are, against the scripted model server: nothing of theirs is in this repository.
 
-KARAT_APPLICATIONS names a folder with clones: `react-agent` and `memory-agent` of langchain-ai, `pydantic-ai`.
+CAROB_APPLICATIONS names a folder with clones: `react-agent` and `memory-agent` of langchain-ai, `pydantic-ai`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from counterparts.environments import ROOT, python_with
-from karat.journal.reader import Journal
+from carob.journal.reader import Journal
 from scripted_model import serve
 
 HERE = Path(__file__).parent / "applications"
@@ -62,9 +62,9 @@ APPLICATIONS = (
 
 @pytest.mark.parametrize("application", APPLICATIONS, ids=lambda application: application.folder)
 def test_application_runs_with_ten_lines_of_glue(application: Application, tmp_path: Path) -> None:
-    clones = os.environ.get("KARAT_APPLICATIONS")
+    clones = os.environ.get("CAROB_APPLICATIONS")
     if not clones:
-        pytest.skip("KARAT_APPLICATIONS names no folder with clones")
+        pytest.skip("CAROB_APPLICATIONS names no folder with clones")
     python = python_with(application.folder, "--editable", f"{ROOT}[langgraph]", *application.needs)
     folder = tmp_path / "project"
     shutil.copytree(HERE / application.folder, folder)
@@ -73,7 +73,7 @@ def test_application_runs_with_ten_lines_of_glue(application: Application, tmp_p
         environ = {"OPENAI_BASE_URL": f"{model.url}/v1", "OPENAI_API_KEY": "none", "TAVILY_API_KEY": "none"}
         env = os.environ | environ | {"PYTHONPATH": "app/examples"}
         command = [
-            python.parent / "karat",
+            python.parent / "carob",
             "run",
             "suite.yaml",
             "--target",

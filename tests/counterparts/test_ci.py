@@ -17,7 +17,7 @@ from counterparts.environments import FOLDER, ROOT, UV, python_with
 pytestmark = [pytest.mark.counterpart, pytest.mark.limit(900)]
 
 SUITE = """\
-karat: 1
+carob: 1
 cases:
   - {id: A, prompt: a, expected: {must_say_any: [hello]}}
   - {id: B, prompt: b, expected: {must_say_any: [hello]}}
@@ -32,7 +32,7 @@ def workspace(tmp_path: Path) -> Path:
     (folder / "evals").mkdir(parents=True)
     (folder / "evals/desk.yaml").write_text(SUITE)
     (folder / "desk.py").write_text(AGENT)
-    (folder / "karat.toml").write_text(CONFIGURATION)
+    (folder / "carob.toml").write_text(CONFIGURATION)
     return folder
 
 
@@ -69,7 +69,7 @@ def test_action_installs_runs_compares_and_comments(workspace: Path, tmp_path: P
         assert len(github.comments) == 1
         assert act("schedule", "Hello")[0]
         assert not act("schedule", "Bye")[0]
-        assert "## Karat:" in (tmp_path / "summary.md").read_text()
+        assert "## Carob:" in (tmp_path / "summary.md").read_text()
         assert not act("pull_request", "Hello", suite="gone.yaml")[0]
 
 
@@ -94,7 +94,7 @@ def test_hooks_are_installed_and_run_by_pre_commit(workspace: Path, tmp_path: Pa
         git(folder, "commit", "-qm", "first")
     (workspace / ".pre-commit-config.yaml").write_text(
         f"repos:\n  - repo: {hooks}\n    rev: {git(hooks, 'rev-parse', 'HEAD')}\n"
-        "    hooks: [{id: karat-validate}, {id: karat-lint}]\n"
+        "    hooks: [{id: carob-validate}, {id: carob-lint}]\n"
     )
 
     def check() -> tuple[int, str]:

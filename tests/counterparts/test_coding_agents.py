@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import karat
+import carob
 from counterparts.coding_scripts import (
     AGENTS,
     BEHAVIOURS,
@@ -21,9 +21,9 @@ from counterparts.coding_scripts import (
     script_for,
     write_project,
 )
-from karat.model.run import CaseRecord
-from karat.model.verdict import CaseStatus, CheckResult, Status
-from karat.targets.workspaces.case_workspace import why_no_processes
+from carob.model.run import CaseRecord
+from carob.model.verdict import CaseStatus, CheckResult, Status
+from carob.targets.workspaces.case_workspace import why_no_processes
 from scripted_model import serve
 
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")
@@ -41,7 +41,7 @@ def agent(request: pytest.FixtureRequest) -> Agent:
     chosen: Agent = request.param
     if chosen.program is None:
         program = PROGRAMS[chosen.name]
-        pytest.skip(f"no {program.program}: {program.install}, or name its folder in KARAT_CODING_AGENTS")
+        pytest.skip(f"no {program.program}: {program.install}, or name its folder in CAROB_CODING_AGENTS")
     return chosen
 
 
@@ -57,7 +57,7 @@ def run_all(
         monkeypatch.setenv("OPENAI_BASE_URL", f"{model.url}/v1")
         for name in ("ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL"):
             monkeypatch.setenv(name, model.url)
-        done = karat.run("s.karat.json", "agent", workers=1, concurrency=2, timeout=400)
+        done = carob.run("s.carob.json", "agent", workers=1, concurrency=2, timeout=400)
     assert not model.unmatched
     return {record.case.id: record for record in done.journal.records()}
 

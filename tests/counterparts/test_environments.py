@@ -22,5 +22,5 @@ def test_an_environment_has_what_was_asked_for_and_nothing_of_ours(
     python = environments.python_with("tiny", "iniconfig==2.0.0")
     assert version(python, "iniconfig") == "2.0.0"
     with pytest.raises(subprocess.CalledProcessError):
-        version(python, "karat")
+        version(python, "carob")
     assert version(environments.python_with("tiny", "iniconfig==2.1.0"), "iniconfig") == "2.1.0"

@@ -1,6 +1,6 @@
 """From nothing to a drafted suite, for agents of three frameworks: what it takes, what the draft catches and misses.
 
-Each shop is software of others in an environment of its own, asked by `karat init` as it is. The model is scripted:
+Each shop is software of others in an environment of its own, asked by `carob init` as it is. The model is scripted:
 it says the same in many phrasings, and for each planted bug it does one thing wrong. `-s` prints the figures.
 """
 
@@ -26,14 +26,14 @@ from scripted_model import ScriptedModel, serve
 from scripted_model.script import Script
 
 HERE = Path(__file__).parent / "shops"
-KARAT = ROOT / ".venv" / "bin" / "karat"
+CAROB = ROOT / ".venv" / "bin" / "carob"
 DRAFTED_WITH = (0, 16, 32, 48, 4)
 FURTHER = [number for number in range(60) if number not in DRAFTED_WITH][::2][:20]
 LEAST_KILLED, LEAST_CAUGHT = 0.9, 0.85
 
 
 class Shop(NamedTuple):
-    """An agent on a framework; a `service` runs in its own environment, the others are loaded by Karat."""
+    """An agent on a framework; a `service` runs in its own environment, the others are loaded by Carob."""
 
     name: str
     needs: tuple[str, ...]
@@ -50,18 +50,18 @@ SHOPS = (
 class Project:
     """A shop that runs, in a folder of its own."""
 
-    def __init__(self, folder: Path, model: ScriptedModel, karat: Path, env: Mapping[str, str]) -> None:
-        self.folder, self.model, self._karat, self._env = folder, model, karat, env
+    def __init__(self, folder: Path, model: ScriptedModel, carob: Path, env: Mapping[str, str]) -> None:
+        self.folder, self.model, self._carob, self._env = folder, model, carob, env
 
-    def karat(self, *words: str) -> subprocess.CompletedProcess[str]:
-        command = [self._karat, *words]
+    def carob(self, *words: str) -> subprocess.CompletedProcess[str]:
+        command = [self._carob, *words]
         return subprocess.run(command, cwd=self.folder, env=self._env, capture_output=True, text=True, check=False)
 
     def statuses(self, rules: list[dict[str, object]], bug: str = "", *, repeat: int = 1) -> list[str]:
         """How the runs of the cases end with a model that says this, and a bug in the tools."""
         self.model.script = Script.load({"rules": rules})
         (self.folder / "bug").write_text(bug)
-        done = self.karat("run", self.suite.name, "--results-dir", "runs", "--workers", "0", "--repeat", str(repeat))
+        done = self.carob("run", self.suite.name, "--results-dir", "runs", "--workers", "0", "--repeat", str(repeat))
         assert done.returncode in (0, 1), done.stdout + done.stderr
         lines = [line.split() for line in done.stdout.splitlines() if repeat == 1 or " #" in line]
         statuses = [line[0] for line in lines if line and line[0] in ("PASS", "FAIL", "PARTIAL", "ERROR")]
@@ -70,7 +70,7 @@ class Project:
 
     @property
     def suite(self) -> Path:
-        (suite,) = self.folder.glob("*.karat.yaml")
+        (suite,) = self.folder.glob("*.carob.yaml")
         return suite
 
 
@@ -86,13 +86,13 @@ def opened(shop: Shop, folder: Path) -> Iterator[Project]:
         environ = {"OPENAI_BASE_URL": f"{model.url}/v1", "OPENAI_API_KEY": "none", "PORT": str(port)}
         (folder / ".env").write_text(f"PORT={port}\n")
         env = {**os.environ, **environ}
-        karat = KARAT if shop.service else python.parent / "karat"
+        carob = CAROB if shop.service else python.parent / "carob"
         process = None
         if shop.service:
             process = subprocess.Popen([python, "agent.py"], cwd=folder, env=env, stderr=subprocess.DEVNULL)
         try:
             _wait_for(port) if process else None
-            yield Project(folder, model, karat, env)
+            yield Project(folder, model, carob, env)
         finally:
             if process:
                 process.terminate()
@@ -114,7 +114,7 @@ def test_a_first_suite_from_nothing(shop: Shop, tmp_path: Path) -> None:
     with opened(shop, tmp_path / "shop") as project:
         began = time.monotonic()
         prompts = [word for prompt in PROMPTS for word in ("--prompt", prompt)]
-        done = project.karat("init", "--yes", "--allow-effects", *prompts)
+        done = project.carob("init", "--yes", "--allow-effects", *prompts)
         seconds = time.monotonic() - began
         assert done.returncode == 0, done.stdout + done.stderr
         text = project.suite.read_text()
@@ -127,7 +127,7 @@ def test_a_first_suite_from_nothing(shop: Shop, tmp_path: Path) -> None:
     missed = [bug for bug, ended in caught.items() if set(ended) == {"PASS"}]
     figures = {
         "shop": shop.name,
-        "seconds of karat init": round(seconds, 1),
+        "seconds of carob init": round(seconds, 1),
         "edits": 0,
         "cases": text.count("\n  - id: "),
         "audit, without wording": facts,

@@ -33,8 +33,8 @@ def audit(python: Path, spec: str, folder: Path, traces: int = 4, *more: str) ->
         for n in range(traces)
     ]
     (folder / "recorded.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    karat = str(python.with_name("karat"))
-    command = [karat, "audit", "--grader", spec, "recorded.jsonl", "--results-dir", "out", *more]
+    carob = str(python.with_name("carob"))
+    command = [carob, "audit", "--grader", spec, "recorded.jsonl", "--results-dir", "out", *more]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     (report,) = (folder / "out").glob("*.json")

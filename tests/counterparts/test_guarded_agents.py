@@ -14,16 +14,16 @@ from typing import Any
 import pytest
 
 from counterparts.environments import FOLDER, install_by_npm
-from karat.guard.hook_events import Host
-from karat.guard.install import install_guard, plan_installation
-from karat.guard.journal import find_unasked, read_guard_journal
+from carob.guard.hook_events import Host
+from carob.guard.install import install_guard, plan_installation
+from carob.guard.journal import find_unasked, read_guard_journal
 
 pytestmark = [pytest.mark.counterpart, pytest.mark.limit(600)]
 
 HERE = Path(__file__).parent / "guarded"
 PACKAGES = ("@anthropic-ai/claude-code@2.1.197", "@openai/codex@0.169.0")
 POLICY = """
-karat: 1
+carob: 1
 rules:
   - id: ask-first
     why: Ask before you pay.
@@ -31,7 +31,7 @@ rules:
     needs: { last_user: ["go ahead"] }
 """
 CALLS = """
-karat: 1
+carob: 1
 rules:
   - id: look-first
     each: { call: pay_invoice, arguments: { id: { $as: id } } }
@@ -77,7 +77,7 @@ def model(tmp_path: Path) -> Iterator[int]:
 def test_a_coding_agent_runs_what_is_allowed(
     host: Host, prompt: str, ledger: list[str], programs: Path, model: int, tmp_path: Path
 ) -> None:
-    policy, home, work = tmp_path / "policy.karat.yaml", tmp_path / "home", tmp_path / "work"
+    policy, home, work = tmp_path / "policy.carob.yaml", tmp_path / "home", tmp_path / "work"
     policy.write_text(POLICY)
     work.mkdir()
     environ = {**os.environ, "HOME": str(home), "IS_SANDBOX": "1"}
@@ -106,7 +106,7 @@ def test_a_coding_agent_runs_what_is_allowed(
 def test_an_mcp_server_in_node_gets_what_is_allowed(tmp_path: Path) -> None:
     if shutil.which("node") is None:
         pytest.skip("no node: apt-get install nodejs")
-    policy, log = tmp_path / "policy.karat.yaml", tmp_path / "log"
+    policy, log = tmp_path / "policy.carob.yaml", tmp_path / "log"
     policy.write_text(CALLS)
     command = ["guard", "mcp", str(policy), "--", "node", str(HERE / "mcp_desk.mjs"), str(log)]
     calls = ("pay_invoice", "get_invoice", "pay_invoice")
@@ -117,7 +117,7 @@ def test_an_mcp_server_in_node_gets_what_is_allowed(tmp_path: Path) -> None:
         for number, tool in enumerate(calls, 1)
     ]
     process = subprocess.Popen(
-        [str(Path(sys.executable).with_name("karat")), *command],
+        [str(Path(sys.executable).with_name("carob")), *command],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.counterpart, pytest.mark.limit(600)]
 
 DESKS = Path(__file__).parent / "guarded"
 POLICY = """
-karat: 1
+carob: 1
 rules:
   - id: look-first
     why: Look an invoice up before you pay it.
@@ -51,7 +51,7 @@ WORK = (
 @pytest.mark.parametrize("work", WORK, ids=lambda work: f"{work.package}-{work.mode}")
 def test_only_allowed_and_approved_calls_run(work: Work, tmp_path: Path) -> None:
     python = python_with(f"guard-{work.package}", "--editable", str(ROOT), work.package)
-    policy, log = tmp_path / "policy.karat.yaml", tmp_path / "payments"
+    policy, log = tmp_path / "policy.carob.yaml", tmp_path / "payments"
     policy.write_text(POLICY)
     log.touch()
     command = [str(python), str(DESKS / DESK_OF[work.package]), str(policy), str(log), work.mode]

@@ -1,4 +1,4 @@
-"""Five HTTP agents, each in its own framework, started by Karat: judged from their traffic with a model, and stressed.
+"""Five HTTP agents, each in its own framework, started by Carob: judged from their traffic with a model, and stressed.
 
 The model is scripted. What each agent called is also in a log that its tools write themselves: that is the truth.
 """
@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import pytest
 
-import karat
+import carob
 from counterparts.environments import install_by_npm, python_with
-from karat.analysis.stress.model import CellStatus
-from karat.analysis.stress.session import StressResult
-from karat.model.verdict import CaseStatus
+from carob.analysis.stress.model import CellStatus
+from carob.analysis.stress.session import StressResult
+from carob.model.verdict import CaseStatus
 from scripted_model import serve
 
 SERVICES = Path(__file__).parent / "services"
@@ -34,7 +34,7 @@ RULES = {
     ]
 }
 SUITE = {
-    "karat": 1,
+    "carob": 1,
     "effects": {"refund": ["refunded"]},
     "cases": [
         {
@@ -70,7 +70,7 @@ CALLS = {
 
 
 class Agent(NamedTuple):
-    """How Karat starts one, and what npm has to bring."""
+    """How Carob starts one, and what npm has to bring."""
 
     start: str
     packages: tuple[str, ...] = ()
@@ -106,7 +106,7 @@ def project(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     if request.param == "next":
         build(tmp_path)
     desk = "" if agent.packages else python_with("http-agents", *PYTHON)
-    (tmp_path / "karat.toml").write_text(
+    (tmp_path / "carob.toml").write_text(
         f"""
 [targets.desk]
 use = "http://127.0.0.1:{{port}}{agent.path}"
@@ -119,7 +119,7 @@ answer = "$.reply"
 telemetry = {{ models = {{ complete = true }} }}
 """
     )
-    (tmp_path / "desk.karat.yaml").write_text(json.dumps(SUITE))
+    (tmp_path / "desk.carob.yaml").write_text(json.dumps(SUITE))
     monkeypatch.chdir(tmp_path)
     with serve(RULES) as model:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{model.url}/v1")
@@ -140,7 +140,7 @@ def build(folder: Path) -> None:
 
 
 def test_an_agent_behind_http_is_judged_by_its_traffic_and_stressed(project: Path) -> None:
-    run = karat.run("desk.karat.yaml", "desk", workers=1, concurrency=1, timeout=120)
+    run = carob.run("desk.carob.yaml", "desk", workers=1, concurrency=1, timeout=120)
     records = {record.case.id: record for record in run.journal.records()}
     assert {name: record.verdict.status for name, record in records.items()} == VERDICTS
     seen = {name: [[call.name, call.arguments] for call in record.trace.tool_calls] for name, record in records.items()}
@@ -148,10 +148,10 @@ def test_an_agent_behind_http_is_judged_by_its_traffic_and_stressed(project: Pat
     log = [json.loads(line) for line in (project / "calls.log").read_text().splitlines()]
     assert sorted(log, key=str) == sorted((call for calls in CALLS.values() for call in calls), key=str)
 
-    stressed = karat.stress("desk.karat.yaml", "desk", cases=["right"], workers=1, concurrency=1)
+    stressed = carob.stress("desk.carob.yaml", "desk", cases=["right"], workers=1, concurrency=1)
     assert isinstance(stressed, StressResult)
     report = stressed.report
-    assert {cell.hits for cell in report.cells} == {"model"}, "its tools run where Karat does not reach them"
+    assert {cell.hits for cell in report.cells} == {"model"}, "its tools run where Carob does not reach them"
     assert report.not_tried, "that is said"
     others = {cell.fault: (cell.status, cell.findings) for cell in report.cells if cell.status is not CellStatus.HELD}
     unknown = {fault for fault, (status, _) in others.items() if status is CellStatus.UNKNOWN}

@@ -1,4 +1,4 @@
-"""The rules that Karat and invariant-ai can both say, on random conversations: every difference has a reason."""
+"""The rules that Carob and invariant-ai can both say, on random conversations: every difference has a reason."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import karat
+import carob
 from counterparts.environments import python_with
-from karat.evidence.conversation_events import read_conversation
-from karat.rules.contract import Contract
-from karat.rules.events import RuleOutcome
-from karat.rules.monitor import judge_events
-from karat.rules.reading import read_rules
+from carob.evidence.conversation_events import read_conversation
+from carob.rules.contract import Contract
+from carob.rules.events import RuleOutcome
+from carob.rules.monitor import judge_events
+from carob.rules.reading import read_rules
 
 COUNT = 500
 PEER = Path(__file__).parent / "invariant_peer.py"
@@ -52,7 +52,7 @@ def find_broken(messages: list[dict[str, Any]]) -> set[str]:
         {**m, "tool_calls": [_with_text(call) for call in m["tool_calls"]]} if "tool_calls" in m else m
         for m in messages
     ]
-    conversation = read_conversation(karat.trace_from_messages(read))
+    conversation = read_conversation(carob.trace_from_messages(read))
     verdicts = judge_events(Contract(rules), conversation.events, conversation.end)
     assert not [verdict for verdict in verdicts if verdict.outcome is RuleOutcome.UNKNOWN]
     return {verdict.rule for verdict in verdicts if verdict.outcome is RuleOutcome.BROKEN}

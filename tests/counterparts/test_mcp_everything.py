@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-import karat
+import carob
 from counterparts.environments import FOLDER, install_by_npm, python_with
-from karat.model.verdict import CaseStatus
-from karat.proxy.tape.file import read_tape
+from carob.model.verdict import CaseStatus
+from carob.proxy.tape.file import read_tape
 
 pytestmark = [pytest.mark.counterpart, pytest.mark.limit(600)]
 
@@ -53,7 +53,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         {"id": name, "prompt": "Use everything.", "expected": expected}
         for name, expected in (("right", called), ("wrong", wrong))
     ]
-    (tmp_path / "s.karat.json").write_text(json.dumps({"karat": 1, "cases": cases}))
+    (tmp_path / "s.carob.json").write_text(json.dumps({"carob": 1, "cases": cases}))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -80,7 +80,7 @@ def served(everything: str) -> Iterator[str]:
 
 def run(tape: str) -> list[tuple[str, CaseStatus, str]]:
     command = f"command:{python_with('mcp', 'mcp>=2.3')} {CLIENT}"
-    done = karat.run("s.karat.json", command, tape=tape, workers=1, timeout=120)
+    done = carob.run("s.carob.json", command, tape=tape, workers=1, timeout=120)
     records = sorted(done.journal.records(), key=lambda record: record.case.id)
     return [
         (record.case.id, record.verdict.status, record.trace.final_message or str(record.trace.error))
@@ -93,7 +93,7 @@ def assert_judged(live: list[tuple[str, CaseStatus, str]]) -> None:
 
 
 def test_over_stdio(everything: str, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    wrapped = f"{Path(sys.executable).with_name('karat')} tape stdio everything --"
+    wrapped = f"{Path(sys.executable).with_name('carob')} tape stdio everything --"
     monkeypatch.setenv("EVERYTHING_COMMAND", f"{wrapped} node {everything} stdio")
     live = run("record")
     assert_judged(live)
@@ -105,9 +105,9 @@ def test_over_stdio(everything: str, project: Path, monkeypatch: pytest.MonkeyPa
 def test_over_http(everything: str, project: Path) -> None:
     service = '[tape.services.everything]\nurl = "{}"\nenv = ["EVERYTHING_URL"]\n'
     with served(everything) as url:
-        (project / "karat.toml").write_text(service.format(url))
+        (project / "carob.toml").write_text(service.format(url))
         live = run("record")
     assert_judged(live)
     assert read_tape(project / "s.tape.yaml").exchanges
-    (project / "karat.toml").write_text(service.format(GONE))
+    (project / "carob.toml").write_text(service.format(GONE))
     assert run("replay") == live

@@ -1,4 +1,4 @@
-"""`karat mcp` driven by the MCP inspector of npm, as a coding agent's configuration would start it."""
+"""`carob mcp` driven by the MCP inspector of npm, as a coding agent's configuration would start it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from counterparts.environments import FOLDER, install_by_npm
 
 pytestmark = [pytest.mark.counterpart, pytest.mark.limit(600)]
 
-SCRIPT = Path(sys.executable).with_name("karat")
-SUITE = "karat: 1\ncases: [{id: sum, prompt: What is 12 + 7?, expected: {must_say_any: ['20']}}]\n"
+SCRIPT = Path(sys.executable).with_name("carob")
+SUITE = "carob: 1\ncases: [{id: sum, prompt: What is 12 + 7?, expected: {must_say_any: ['20']}}]\n"
 
 
 @pytest.fixture(scope="session")
@@ -32,7 +32,7 @@ def inspector() -> Path:
 def project(tmp_path: Path) -> Path:
     (tmp_path / "shop.yaml").write_text(SUITE)
     (tmp_path / "agent.py").write_text("def ask(prompt): return 'It is 19.'\n")
-    (tmp_path / "karat.toml").write_text('target = "shop"\n[targets.shop]\nuse = "python:agent.py:ask"\n')
+    (tmp_path / "carob.toml").write_text('target = "shop"\n[targets.shop]\nuse = "python:agent.py:ask"\n')
     return tmp_path
 
 

@@ -80,10 +80,10 @@ def test_questions_and_answers(dyno: Path, tmp_path: Path, right: bool, statuses
         for case in json.loads(suite.read_text())
     ]
     python = python_with("dyno", "--editable", str(ROOT), *GRAPH, *DATABASE, *OTHERS)
-    (tmp_path / "karat.toml").write_text(TARGET.format(glue=GLUE, app=dyno))
+    (tmp_path / "carob.toml").write_text(TARGET.format(glue=GLUE, app=dyno))
     with serve({"rules": rules}) as model:
         done = subprocess.run(
-            [python.with_name("karat"), "run", str(suite), "--target", "dyno", "--results-dir", "runs"],
+            [python.with_name("carob"), "run", str(suite), "--target", "dyno", "--results-dir", "runs"],
             cwd=tmp_path,
             env={**os.environ, "OPENAI_BASE_URL": f"{model.url}/v1", "OPENAI_API_KEY": "none"},
             capture_output=True,
@@ -102,13 +102,13 @@ LEAVES_ITS_PAGE = {"W1": "ERROR"}
 @pytest.mark.parametrize("name", SETS)
 def test_sets_of_the_canvas(canvas: Path, tmp_path: Path, name: str) -> None:
     glue = GLUE / "canvas"
-    settings = (glue / "karat.toml").read_text().replace("CLONE", str(canvas)).replace("GLUE", str(glue))
-    (tmp_path / "karat.toml").write_text(settings)
+    settings = (glue / "carob.toml").read_text().replace("CLONE", str(canvas)).replace("GLUE", str(glue))
+    (tmp_path / "carob.toml").write_text(settings)
     suite = canvas / ".claude" / "evals" / f"{name}.json"
     with serve(glue / "model.yaml") as model:
         done = subprocess.run(
             [
-                Path(sys.executable).with_name("karat"),
+                Path(sys.executable).with_name("carob"),
                 "run",
                 suite,
                 "--target",

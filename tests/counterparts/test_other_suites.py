@@ -1,4 +1,4 @@
-"""The same expectations and answers through other tools and through Karat: every difference has a name."""
+"""The same expectations and answers through other tools and through Carob: every difference has a name."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from counterparts.environments import ROOT, python_with
-from karat.journal.reader import Journal
+from carob.journal.reader import Journal
 from pytest_plugin.test_example import EXAMPLE, STATUSES, statuses
 
 pytestmark = [pytest.mark.counterpart, pytest.mark.limit(600)]
@@ -42,7 +42,7 @@ def run(python: Path, folder: Path, *args: str) -> tuple[int, str]:
 
 
 def journals(folder: Path) -> list[Journal]:
-    return [Journal(path) for path in sorted((folder / "karat-results").glob("*.jsonl"))]
+    return [Journal(path) for path in sorted((folder / "carob-results").glob("*.jsonl"))]
 
 
 def test_example_in_every_mode(python: Path, tmp_path: Path) -> None:
@@ -63,9 +63,9 @@ def test_rerun_counts_as_a_repeat(python: Path, tmp_path: Path) -> None:
     agent = "COUNT = []\ndef reply(prompt):\n    COUNT.append(1)\n    return 'no' if len(COUNT) == 1 else 'yes'\n"
     (tmp_path / "agent.py").write_text(agent)
     (tmp_path / "conftest.py").write_text(
-        "import pytest, agent\n@pytest.fixture\ndef karat_target(): return agent.reply\n"
+        "import pytest, agent\n@pytest.fixture\ndef carob_target(): return agent.reply\n"
     )
-    (tmp_path / "a.karat.yaml").write_text("karat: 1\ncases:\n" + CASE % "one" + CASE % "two")
+    (tmp_path / "a.carob.yaml").write_text("carob: 1\ncases:\n" + CASE % "one" + CASE % "two")
     code, output = run(python, tmp_path, "--reruns=1", "-p", "no:randomly")
     assert code == 1, output
     assert "1 failed, 1 passed, 1 rerun" in output
@@ -84,12 +84,12 @@ def test_time_out_of_another_plugin(python: Path, tmp_path: Path, where: str) ->
         "import time\ndef reply(prompt):\n    if 'slow' in prompt: time.sleep(30)\n    return 'yes'\n"
     )
     if where == "process":
-        (tmp_path / "karat.toml").write_text('target = "python:agent:reply"\n')
+        (tmp_path / "carob.toml").write_text('target = "python:agent:reply"\n')
     else:
-        fixture = "import pytest, agent\n@pytest.fixture\ndef karat_target(): return agent.reply\n"
+        fixture = "import pytest, agent\n@pytest.fixture\ndef carob_target(): return agent.reply\n"
         (tmp_path / "conftest.py").write_text(fixture)
-    suite = "karat: 1\ncases:\n" + (CASE % "one").replace("hi", "slow") + CASE % "two"
-    (tmp_path / "a.karat.yaml").write_text(suite)
+    suite = "carob: 1\ncases:\n" + (CASE % "one").replace("hi", "slow") + CASE % "two"
+    (tmp_path / "a.carob.yaml").write_text(suite)
     code, output = run(python, tmp_path, "--timeout=3", "-p", "no:randomly")
     assert code == 1, output
     (journal,) = journals(tmp_path)
@@ -97,11 +97,11 @@ def test_time_out_of_another_plugin(python: Path, tmp_path: Path, where: str) ->
 
 
 def test_anyio_runs_the_fixture(python: Path, tmp_path: Path) -> None:
-    test = "import pytest\n@pytest.mark.anyio\nasync def test_it(karat_agent):\n"
-    test += "    assert (await karat_agent.ask('hi')).final_message == 'hi'\n"
-    test += "    assert (await karat_agent.ask('you')).final_message == 'you'\n"
+    test = "import pytest\n@pytest.mark.anyio\nasync def test_it(carob_agent):\n"
+    test += "    assert (await carob_agent.ask('hi')).final_message == 'hi'\n"
+    test += "    assert (await carob_agent.ask('you')).final_message == 'you'\n"
     (tmp_path / "test_it.py").write_text(test)
-    fixture = "import pytest\n@pytest.fixture\ndef karat_target(): return lambda prompt: prompt\n"
+    fixture = "import pytest\n@pytest.fixture\ndef carob_target(): return lambda prompt: prompt\n"
     (tmp_path / "conftest.py").write_text(fixture)
     code, output = run(python, tmp_path)
     assert code == 0, output

@@ -1,4 +1,4 @@
-"""The recipes as a reader follows them: installed, started, run. With KARAT_RECORD set, what they said is kept."""
+"""The recipes as a reader follows them: installed, started, run. With CAROB_RECORD set, what they said is kept."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-import karat
+import carob
 from cli.support import SCRIPT
 from counterparts.environments import install_by_npm, python_with
 from counterparts.spans_sink import recorded
 from counterparts.test_wire import wait_for
-from karat.plugins.project import find_project
-from karat.targets.config import read_config, resolve
+from carob.plugins.project import find_project
+from carob.targets.config import read_config, resolve
 from pages import follow
 from recipes import ADDRESS, RECIPES, UNRECORDED, Recipe
 from targets.http.desk import recording
 
-LEFT_OUT = ("KARAT_", "PYTEST_", "PYTHONPATH")
+LEFT_OUT = ("CAROB_", "PYTEST_", "PYTHONPATH")
 
 
 @pytest.fixture(params=RECIPES, ids=lambda recipe: recipe.name)
@@ -36,7 +36,7 @@ def recipe(request: pytest.FixtureRequest, tmp_path: Path) -> Recipe:
 
 @pytest.fixture
 def environ(recipe: Recipe, tmp_path: Path) -> dict[str, str]:
-    """`python` is the one of the recipe's own environment; `karat` is ours."""
+    """`python` is the one of the recipe's own environment; `carob` is ours."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith(LEFT_OUT)}
     if recipe.is_node:
         install_by_npm(tmp_path, *recipe.requirements)
@@ -75,12 +75,12 @@ def test_the_commands_do_what_the_page_shows(recipe: Recipe, environ: dict[str, 
 
 
 @pytest.mark.limit(900)
-@pytest.mark.skipif(not os.environ.get("KARAT_RECORD"), reason="records only if KARAT_RECORD is set")
+@pytest.mark.skipif(not os.environ.get("CAROB_RECORD"), reason="records only if CAROB_RECORD is set")
 async def test_what_it_says_is_recorded(recipe: Recipe, environ: dict[str, str], tmp_path: Path) -> None:
     if recipe.name in UNRECORDED:
         pytest.skip(UNRECORDED[recipe.name])
     suite, desk = (
-        karat.load_suite(tmp_path / "suite.yaml"),
+        carob.load_suite(tmp_path / "suite.yaml"),
         resolve("desk", read_config(find_project(tmp_path)), tmp_path),
     )
     recipe.recording.parent.mkdir(exist_ok=True)
@@ -96,6 +96,6 @@ async def test_what_it_says_is_recorded(recipe: Recipe, environ: dict[str, str],
     with started(recipe, environ, tmp_path, int(upstream[0].rpartition(":")[2])):
         async with recording(upstream[0], kept) as address:
             there = structs.replace(desk, spec=ADDRESS.sub(address, desk.spec), telemetry={})
-            result = await karat.arun(suite, there, results_dir=tmp_path)
+            result = await carob.arun(suite, there, results_dir=tmp_path)
     assert {record.case.id: record.status.value for record in result.records} == recipe.verdicts
     recipe.recording.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-import karat
+import carob
 from counterparts.environments import ROOT, UV, python_with
 from pages import Command, File, blocks
 
@@ -37,8 +37,8 @@ def find_python(version: str) -> str:
 @pytest.fixture(scope="session")
 def artifacts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The files of scripts/release.py build, else new ones."""
-    folder = Path(os.environ.get("KARAT_DIST") or tmp_path_factory.mktemp("dist"))
-    if "KARAT_DIST" not in os.environ:
+    folder = Path(os.environ.get("CAROB_DIST") or tmp_path_factory.mktemp("dist"))
+    if "CAROB_DIST" not in os.environ:
         subprocess.run([UV, "build", "--quiet", "--out-dir", str(folder), str(ROOT)], check=True)
     return {"wheel": next(folder.glob("*.whl")), "sdist": next(folder.glob("*.tar.gz"))}
 
@@ -60,7 +60,7 @@ def run(*command: str | Path, folder: Path, environ: dict[str, str], code: int =
 
 def try_out(command: Path, folder: Path, environ: dict[str, str]) -> None:
     """Version, self-test, the example of the README, and the viewer that its output points to."""
-    assert run(command, "--version", folder=folder, environ=environ).strip() == f"karat {karat.__version__}"
+    assert run(command, "--version", folder=folder, environ=environ).strip() == f"carob {carob.__version__}"
     assert "SELF-TEST PASS" in run(command, "self-test", folder=folder, environ=environ)
     page = list(blocks((ROOT / "README.md").read_text()))
     for block in page:
@@ -69,9 +69,9 @@ def try_out(command: Path, folder: Path, environ: dict[str, str]) -> None:
     first = next(block for block in page if isinstance(block, list))
     assert isinstance(first[0], Command)
     words = first[0].line.split()
-    assert words[:2] == ["karat", "run"]
+    assert words[:2] == ["carob", "run"]
     out = run(command, *words[1:], folder=folder, environ=environ, code=1)
-    hint = re.search(r"karat view (\S+)", out)
+    hint = re.search(r"carob view (\S+)", out)
     assert hint
     asked = [command, "view", hint[1], "--no-browser"]
     with subprocess.Popen(asked, cwd=folder, env=environ, stdout=subprocess.PIPE, text=True) as viewer:
@@ -88,7 +88,7 @@ def test_pip(artifacts: dict[str, Path], tmp_path: Path, version: str, kind: str
     environ = clean_environ(tmp_path)
     run(find_python(version), "-m", "venv", "env", folder=tmp_path, environ=environ)
     run(tmp_path / "env/bin/pip", "install", "--quiet", artifacts[kind], folder=tmp_path, environ=environ)
-    try_out(tmp_path / "env/bin/karat", tmp_path, environ)
+    try_out(tmp_path / "env/bin/carob", tmp_path, environ)
     # Without compiled files, and without pip, which every environment has.
     clutter = ("__pycache__", "pip", "setuptools")
     packages = next((tmp_path / "env/lib").glob("python*/site-packages"))
@@ -104,7 +104,7 @@ def test_uv_tool(artifacts: dict[str, Path], tmp_path: Path, version: str) -> No
     environ = clean_environ(tmp_path, UV_CACHE_DIR=str(tmp_path / "cache"), **places)
     python = find_python(version)
     run(UV, "tool", "install", "--quiet", "--python", python, artifacts["wheel"], folder=tmp_path, environ=environ)
-    try_out(tmp_path / "bin/karat", tmp_path, environ)
+    try_out(tmp_path / "bin/carob", tmp_path, environ)
 
 
 @pytest.mark.parametrize("version", CLAIMED)
@@ -113,7 +113,7 @@ def test_pipx(artifacts: dict[str, Path], tmp_path: Path, version: str) -> None:
     pipx = python_with("pipx", "pipx").with_name("pipx")
     command = [pipx, "install", "--quiet", "--python", find_python(version), artifacts["wheel"]]
     run(*command, folder=tmp_path, environ=environ)
-    try_out(tmp_path / "bin/karat", tmp_path, environ)
+    try_out(tmp_path / "bin/carob", tmp_path, environ)
 
 
 def test_extra_that_is_missing_is_named(artifacts: dict[str, Path], tmp_path: Path) -> None:
@@ -121,8 +121,8 @@ def test_extra_that_is_missing_is_named(artifacts: dict[str, Path], tmp_path: Pa
     run(sys.executable, "-m", "venv", "env", folder=tmp_path, environ=environ)
     run(tmp_path / "env/bin/pip", "install", "--quiet", artifacts["wheel"], folder=tmp_path, environ=environ)
     done = subprocess.run(
-        [tmp_path / "env/bin/karat", "mcp"], cwd=tmp_path, env=environ, capture_output=True, text=True, check=False
+        [tmp_path / "env/bin/carob", "mcp"], cwd=tmp_path, env=environ, capture_output=True, text=True, check=False
     )
     assert done.returncode == 4
     wheel = Path(artifacts["wheel"]).absolute().as_uri()
-    assert done.stderr.endswith(f"Install the extra: pip install 'karat[mcp] @ {wheel}'. [missing-extra]\n")
+    assert done.stderr.endswith(f"Install the extra: pip install 'carob[mcp] @ {wheel}'. [missing-extra]\n")

@@ -1,6 +1,6 @@
 """Real libraries, live: their spans decide each case as the log of their tools does.
 
-`KARAT_RECORD=1 make counterparts` replaces the recordings that `make test` holds the dialects against.
+`CAROB_RECORD=1 make counterparts` replaces the recordings that `make test` holds the dialects against.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-import karat
+import carob
 from counterparts.environments import python_with
 from counterparts.span_sources import EMITTERS, EXPORTER, PROMPTS, SOURCES, SpanSource
 from counterparts.spans_sink import recorded
 from evidence.spans.order_cases import SUITE, VERDICTS, judged_by_the_log, logged, told, tool_log
-from karat.targets.config import TargetConfig
+from carob.targets.config import TargetConfig
 
 
 @pytest.fixture(params=SOURCES, ids=lambda source: source.name)
@@ -47,7 +47,7 @@ def test_spans_of_the_living_library_decide_each_case(source: SpanSource, comman
     )
     suite = tmp_path / "orders.json"
     suite.write_text(json.dumps(SUITE))
-    records = {record.case.id: record for record in karat.run(str(suite), target, results_dir=tmp_path)}
+    records = {record.case.id: record for record in carob.run(str(suite), target, results_dir=tmp_path)}
     log = tool_log(wrote)
     statuses = {name: str(record.verdict.status) for name, record in records.items()}
     truth = {name: judged_by_the_log(record, log.get(name, [])) for name, record in records.items()}
@@ -58,7 +58,7 @@ def test_spans_of_the_living_library_decide_each_case(source: SpanSource, comman
 
 
 @pytest.mark.limit(900)
-@pytest.mark.skipif(not os.environ.get("KARAT_RECORD"), reason="records only if KARAT_RECORD is set")
+@pytest.mark.skipif(not os.environ.get("CAROB_RECORD"), reason="records only if CAROB_RECORD is set")
 def test_its_spans_are_recorded(source: SpanSource, command: list[str], tmp_path: Path) -> None:
     wrote, lines = tmp_path / "tools.jsonl", []
     for case, prompts in PROMPTS.items():

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-import karat
+import carob
 from counterparts.environments import install_by_npm, python_with
-from karat.model.verdict import CaseStatus
-from karat.proxy.tape.file import read_tape
+from carob.model.verdict import CaseStatus
+from carob.proxy.tape.file import read_tape
 from scripted_model import serve
 
 CLIENTS = Path(__file__).parent / "clients"
@@ -45,20 +45,20 @@ RULES = {
 def suite() -> dict[str, object]:
     expected = {"tool_calls": [{"tool": "get_balance"}], "must_say_any": ["12.50"]}
     return {
-        "karat": 1,
+        "carob": 1,
         "cases": [{"id": f"c{n}", "prompt": f"What is the balance of A{n}?", "expected": expected} for n in (1, 2)],
     }
 
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "s.karat.json").write_text(json.dumps(suite()))
+    (tmp_path / "s.carob.json").write_text(json.dumps(suite()))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def run(command: str, tape: str) -> list[tuple[CaseStatus, str]]:
-    done = karat.run("s.karat.json", f"command:{command}", tape=tape, workers=1, concurrency=2, timeout=120)
+    done = carob.run("s.carob.json", f"command:{command}", tape=tape, workers=1, concurrency=2, timeout=120)
     records = sorted(done.journal.records(), key=lambda record: record.case.id)
     return [(record.verdict.status, record.trace.final_message or str(record.trace.error)) for record in records]
 
@@ -100,20 +100,20 @@ def test_python(client: str, mode: str, project: Path, monkeypatch: pytest.Monke
 def test_python_by_its_traffic_alone(client: str, mode: str, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The agent reports nothing but its answer; its calls are read out of its traffic, live and replayed."""
     command = f"{python_with('tape', *LIBRARIES)} {CLIENTS / 'ask.py'} {client} {mode} words"
-    (project / "karat.toml").write_text(f'[targets.bank]\nuse = "command:{command}"\ntelemetry = {{ models = true }}\n')
+    (project / "carob.toml").write_text(f'[targets.bank]\nuse = "command:{command}"\ntelemetry = {{ models = true }}\n')
     judged = {"tool_calls": [{"tool": "get_balance", "arguments": {"account": "A1"}, "times": 1, "success": True}]}
     case = {"id": "a", "prompt": "What is the balance of A1?", "expected": {**judged, "tool_calls_none": ["pay"]}}
-    (project / "s.karat.json").write_text(json.dumps({"karat": 1, "cases": [case]}))
+    (project / "s.carob.json").write_text(json.dumps({"carob": 1, "cases": [case]}))
     with serve(RULES) as model:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{model.url}/v1")
         for name in ("ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL"):
             monkeypatch.setenv(name, model.url)
         for name in KEYS:
             monkeypatch.setenv(name, "sk-secret-of-a-test")
-        live = karat.run("s.karat.json", "bank", tape="record", workers=1, timeout=120)
+        live = carob.run("s.carob.json", "bank", tape="record", workers=1, timeout=120)
     for name in KEYS:
         monkeypatch.delenv(name)
-    again = karat.run("s.karat.json", "bank", tape="replay", workers=1, timeout=120)
+    again = carob.run("s.carob.json", "bank", tape="replay", workers=1, timeout=120)
     assert [record.verdict.status for run in (live, again) for record in run.journal.records()] == [CaseStatus.PASS] * 2
 
 
@@ -144,11 +144,11 @@ def mcp_server() -> Iterator[str]:
 
 
 def test_mcp_over_http(project: Path, mcp_server: str) -> None:
-    (project / "karat.toml").write_text(f'[tape.services.shop]\nurl = "{mcp_server}"\nenv = ["SHOP_MCP_URL"]\n')
+    (project / "carob.toml").write_text(f'[tape.services.shop]\nurl = "{mcp_server}"\nenv = ["SHOP_MCP_URL"]\n')
     command = f"{python_with('tape', *LIBRARIES)} {CLIENTS / 'ask.py'} mcp_http plain"
     live = run(command, "record")
     assert live == [(CaseStatus.PASS, "Your balance is 12.50 dollars.")] * 2
-    (project / "karat.toml").write_text(
+    (project / "carob.toml").write_text(
         '[tape.services.shop]\nurl = "http://127.0.0.1:9/mcp"\nenv = ["SHOP_MCP_URL"]\n'
     )
     assert run(command, "replay") == live
@@ -156,7 +156,7 @@ def test_mcp_over_http(project: Path, mcp_server: str) -> None:
 
 def test_mcp_over_stdio(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     python = python_with("tape", *LIBRARIES)
-    wrapped = f"{Path(sys.executable).parent / 'karat'} tape stdio shop --"
+    wrapped = f"{Path(sys.executable).parent / 'carob'} tape stdio shop --"
     monkeypatch.setenv("SHOP_MCP_COMMAND", f"{wrapped} {python} {CLIENTS / 'shop_mcp.py'}")
     command = f"{python} {CLIENTS / 'ask.py'} mcp_stdio plain"
     live = run(command, "record")

@@ -59,7 +59,7 @@ def write_suite(folder: Path) -> None:
 
     cases = [{"id": name, "prompt": desk.SITUATIONS[name][0], "expected": EXPECTED[name]} for name in SITUATIONS]
     cases[[*SITUATIONS].index("two-turns")]["setup_prompts"] = [desk.SITUATIONS["first-turn"][0]]
-    suite = {"karat": 1, "effects": {"issue_refund": ["refunded"]}, "cases": cases}
+    suite = {"carob": 1, "effects": {"issue_refund": ["refunded"]}, "cases": cases}
     (folder / "suite.json").write_text(json.dumps(suite))
 
 
@@ -69,11 +69,11 @@ def test_verdicts_agree_with_the_log_of_the_tools(way: Way, model: str, tmp_path
     python = python_with(f"ways-{way.environment}", "--editable", str(ROOT), *way.requirements)
     write_suite(tmp_path)
     target = f'use = "{way.use}"\npython_path = ["{WAYS_FOLDER}"]\ntelemetry = {{ models = true }}\ntimeout = 90\n'
-    (tmp_path / "karat.toml").write_text(f"[targets.way]\n{target}")
+    (tmp_path / "carob.toml").write_text(f"[targets.way]\n{target}")
     log = tmp_path / "tools.jsonl"
     log.touch()
     served = {"OPENAI_BASE_URL": f"{model}/{way.speech}/v1", "OPENAI_API_KEY": "none", "TOOL_LOG": str(log)}
-    command = [python.with_name("karat"), "run", "suite.json", "--target", "way", "--workers", "1"]
+    command = [python.with_name("carob"), "run", "suite.json", "--target", "way", "--workers", "1"]
     done = subprocess.run(
         [*command, "--results-dir", "runs"], cwd=tmp_path, env={**os.environ, **served}, capture_output=True, text=True
     )

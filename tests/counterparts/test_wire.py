@@ -1,4 +1,4 @@
-"""The presets against their real counterparts, live on loopback. With KARAT_RECORD set, what they said is kept."""
+"""The presets against their real counterparts, live on loopback. With CAROB_RECORD set, what they said is kept."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ async def test_a_preset_talks_to_its_counterpart(part: Counterpart, tmp_path: Pa
     with served(environment(part), tmp_path / "desk") as upstream:
         async with recording(upstream, kept) as address:
             seen = await judged(part, address, tmp_path)
-    if os.environ.get("KARAT_RECORD"):
+    if os.environ.get("CAROB_RECORD"):
         RECORDINGS.mkdir(exist_ok=True)
         (RECORDINGS / f"{part.name}.json").write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
     expect(part, seen)
@@ -115,7 +115,7 @@ async def test_langgraph_server_with_graphs_of_many_shapes(tmp_path: Path) -> No
     with served("langgraph-server", tmp_path) as upstream:
         async with recording(upstream, kept) as address:
             traces = [await seen(shape, address) for shape in SHAPES]
-    if os.environ.get("KARAT_RECORD"):
+    if os.environ.get("CAROB_RECORD"):
         (RECORDINGS / "langgraph-shapes.json").write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
     for shape, trace in zip(SHAPES, traces, strict=True):
         expect_seen(shape, trace)

@@ -1,4 +1,4 @@
-"""Running Karat from tests: suites of prompts, the command line in a process of its own, and what is left of it."""
+"""Running Carob from tests: suites of prompts, the command line in a process of its own, and what is left of it."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from uuid import uuid4
 
 import msgspec
 
-import karat
-from karat.engine.events import Listener
-from karat.journal.reader import Journal
-from karat.model.run import CaseRecord
-from karat.targets.config import TargetConfig
+import carob
+from carob.engine.events import Listener
+from carob.journal.reader import Journal
+from carob.model.run import CaseRecord
+from carob.targets.config import TargetConfig
 
 HERE = Path(__file__).parent
 AGENTS = HERE / "agents.py"
-KARAT = [sys.executable, "-c", "from karat.cli.main import main; main()"]
-MARK = "KARAT_TEST_MARK"
+CAROB = [sys.executable, "-c", "from carob.cli.main import main; main()"]
+MARK = "CAROB_TEST_MARK"
 PATIENCE = 120.0
 
 
@@ -75,7 +75,7 @@ class Started:
     ) -> None:
         self.mark = uuid4().hex
         self.process = subprocess.Popen(
-            [*prefix, *KARAT, *map(str, arguments)],
+            [*prefix, *CAROB, *map(str, arguments)],
             cwd=cwd,
             env={**os.environ, **(env or {}), MARK: self.mark},
             stdin=subprocess.DEVNULL,
@@ -179,7 +179,7 @@ async def carried_out(
     chosen = TargetConfig(kind="python", spec=f"{AGENTS}:{function}", root=folder, **(config or {}))
     given = {"workers": 1, "timeout": 30.0, "results_dir": folder / "out", **options}
     async with asyncio.timeout(PATIENCE):
-        result = await karat.arun(suite, chosen, listeners=listeners, **given)
+        result = await carob.arun(suite, chosen, listeners=listeners, **given)
     return {record.case.id: record for record in result.records}
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from karat.engine.events import CaseFinished, CaseStarted, Event
-from karat.errors import ConfigError
-from karat.model.run import CaseRecord
+from carob.engine.events import CaseFinished, CaseStarted, Event
+from carob.errors import ConfigError
+from carob.model.run import CaseRecord
 
 from .support import (
     AGENTS,
@@ -134,13 +134,13 @@ async def test_innocent_cases_outlive_the_event_loop_of_their_worker(tmp_path: P
     assert [kind(record) for record in found.values()] == [PASSED, "timeout", "agent"]
 
 
-def test_an_agent_that_ends_karats_own_process_does_not_end_it_well(tmp_path: Path) -> None:
+def test_an_agent_that_ends_carobs_own_process_does_not_end_it_well(tmp_path: Path) -> None:
     suite = suite_of(tmp_path, ["answer sync", "beside async"])
     options = ("--target", target("agent"), "--workers", 0, "--results-dir", "out")
     with Started("run", suite, *options, cwd=tmp_path) as run:
         code, _, err = run.ended()
     assert code == 3
-    assert "karat: SystemExit: 0 ended the run, outside its cases" in err
+    assert "carob: SystemExit: 0 ended the run, outside its cases" in err
 
 
 async def test_who_crashes_alone_is_not_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,7 +267,7 @@ def test_a_worker_that_dies_while_it_opens_its_target(tmp_path: Path) -> None:
         assert run.left_behind() == []
     assert code == 4
     assert "the target did not open: the agent's process ended: exit code 7. no licence" in err
-    assert not (tmp_path / "karat-results").exists()
+    assert not (tmp_path / "carob-results").exists()
 
 
 def test_a_target_that_does_not_open_again_ends_the_run(tmp_path: Path) -> None:
@@ -344,7 +344,7 @@ async def agent(prompt, conversation):
 @pytest.mark.parametrize(("limit", "workers"), [("turn_timeout", 1), ("timeout", 0)])
 def test_late_is_late_whatever_the_agent_makes_of_it(tmp_path: Path, limit: str, workers: int) -> None:
     (tmp_path / "late.py").write_text(LATE)
-    (tmp_path / "karat.toml").write_text(f'[targets.late]\nuse = "python:late:agent"\n{limit} = 0.7\n')
+    (tmp_path / "carob.toml").write_text(f'[targets.late]\nuse = "python:late:agent"\n{limit} = 0.7\n')
     cases = [case(prompt, prompt) for prompt in ("blocks", "swallows", "wraps", "answer")]
     prepared = {**case("prepared", "answer"), "setup_prompts": ["blocks"]}
     suite = write_suite(tmp_path / "suite.json", [prepared, *cases])

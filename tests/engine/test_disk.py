@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from karat.errors import ArtifactError, ExitCode
-from karat.journal.reader import Journal
-from karat.journal.writer import JournalWriter, begin, encode
-from karat.model.run import Header
+from carob.errors import ArtifactError, ExitCode
+from carob.journal.reader import Journal
+from carob.journal.writer import JournalWriter, begin, encode
+from carob.model.run import Header
 
 from .support import Started, case, journals, records, target, write_suite
 
@@ -44,7 +44,7 @@ def test_a_full_disk_ends_the_run_and_loses_nothing(tmp_path: Path) -> None:
     assert code == ExitCode.INTERNAL, out + err
     (line,) = err.splitlines()
     assert "No space left on device" in line
-    assert "Continue the run elsewhere: karat resume" in line
+    assert "Continue the run elsewhere: carob resume" in line
     (journal,) = journals(kept)
     finished = records(journal)
     assert 0 < len(finished) < 40
@@ -52,7 +52,7 @@ def test_a_full_disk_ends_the_run_and_loses_nothing(tmp_path: Path) -> None:
     with Started("resume", journal, "--results-dir", tmp_path / "on", cwd=tmp_path) as run:
         code, out, err = run.ended()
     assert code == 0, err
-    assert f"karat: kept {len(finished)} finished cases" in err
+    assert f"carob: kept {len(finished)} finished cases" in err
     (resumed,) = journals(tmp_path / "on")
     assert len(records(resumed)) == 40
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.engine.processes.messages import LENGTH, Frames
+from carob.engine.processes.messages import LENGTH, Frames
 
 MESSAGES = st.lists(st.binary(max_size=40), max_size=8)
 

@@ -45,7 +45,7 @@ def ran(
     tmp_path: Path, cases: list[dict[str, object]], *options: object
 ) -> tuple[int, dict[str, dict[str, object]], list[str]]:
     (tmp_path / "app.py").write_text(AGENT)
-    (tmp_path / "karat.toml").write_text(TOML)
+    (tmp_path / "carob.toml").write_text(TOML)
     suite = write_suite(tmp_path / "suite.json", cases)
     with Started("run", suite, "--target", "app", "--results-dir", "out", *options, cwd=tmp_path) as run:
         code, _, err = run.ended()
@@ -138,7 +138,7 @@ def test_a_case_that_is_lost_with_its_process_is_torn_down(tmp_path: Path, promp
     (tmp_path / "rows.py").write_text(ROWS)
     agent = "hold" if prompt == "hold" else "count"
     hooks = 'setup = "rows:setup"\nteardown = "rows:teardown"\n'
-    (tmp_path / "karat.toml").write_text(f'[targets.rows]\nuse = "python:rows:{agent}"\n{hooks}')
+    (tmp_path / "carob.toml").write_text(f'[targets.rows]\nuse = "python:rows:{agent}"\n{hooks}')
     suite = write_suite(tmp_path / "suite.json", [case("a", prompt), case("b", "x"), case("c", "x")])
     options = ("--concurrency", concurrency, "--timeout", 3, "--results-dir", "out")
     with Started("run", suite, "--target", "rows", *options, cwd=tmp_path) as run:
@@ -154,7 +154,7 @@ def test_a_lost_case_that_cannot_be_torn_down_spoils_the_next(tmp_path: Path) ->
         f"{ROWS}\ndef stuck(case):\n    if case.id == 'a':\n        raise OSError('stuck')\n"
     )
     hooks = 'setup = "rows:setup"\nteardown = "rows:stuck"\n'
-    (tmp_path / "karat.toml").write_text(f'[targets.rows]\nuse = "python:rows:count"\n{hooks}')
+    (tmp_path / "carob.toml").write_text(f'[targets.rows]\nuse = "python:rows:count"\n{hooks}')
     suite = write_suite(tmp_path / "suite.json", [case("a", "crash"), case("b", "x"), case("c", "x")])
     with Started("run", suite, "--target", "rows", "--results-dir", "out", cwd=tmp_path) as run:
         run.ended()

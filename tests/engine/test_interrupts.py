@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-import karat
+import carob
 
 from .support import Started, case, finished_lines, journals, statuses, suite_of, target, until, write_suite
 
@@ -42,7 +42,7 @@ def test_one_signal_stops_gracefully(tmp_path: Path, number: signal.Signals, wor
         assert run.left_behind() == []
     assert code == 2
     assert "INCOMPLETE: 3 of 6 cases finished (interrupted)" in out
-    assert "karat: stopping; once more stops at once" in err
+    assert "carob: stopping; once more stops at once" in err
     assert "Traceback" not in err
     (report,) = (tmp_path / "out").glob("*.json")
     assert json.loads(report.read_bytes())["summary"]["incomplete"] == "interrupted"
@@ -51,7 +51,7 @@ def test_one_signal_stops_gracefully(tmp_path: Path, number: signal.Signals, wor
     with Started("resume", journal, *options, cwd=tmp_path) as run:
         code, _, err = run.ended()
     assert code == 1
-    assert "karat: kept 3 finished cases" in err
+    assert "carob: kept 3 finished cases" in err
     (resumed,) = journals(tmp_path / "on")
     assert list(statuses(resumed).values()) == ["PASS"] * 3 + ["ERROR"] * 2 + ["PASS"]
 
@@ -71,7 +71,7 @@ def test_a_second_ctrl_c_stops_at_once(tmp_path: Path) -> None:
     assert statuses(journal) == {"000-answer": "PASS"}
 
 
-def test_a_second_ctrl_c_stops_an_agent_that_blocks_karat_itself(tmp_path: Path) -> None:
+def test_a_second_ctrl_c_stops_an_agent_that_blocks_carob_itself(tmp_path: Path) -> None:
     suite = suite_of(tmp_path, ["answer sync", "spin async"])
     options = ("--target", target("agent"), "--workers", 0, "--results-dir", tmp_path / "out")
     with Started("run", suite, *options, cwd=tmp_path) as run:
@@ -101,15 +101,15 @@ def test_ctrl_c_while_the_target_opens(tmp_path: Path) -> None:
         assert run.left_behind() == []
     assert code == 2
     assert "interrupted before any case was run" in err
-    assert not (tmp_path / "karat-results").exists()
+    assert not (tmp_path / "carob-results").exists()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
-def test_a_signal_while_karat_itself_is_loading(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_signal_while_carob_itself_is_loading(tmp_path: Path, number: signal.Signals) -> None:
     (tmp_path / "click.py").write_text("import pathlib, time\npathlib.Path('loading').touch()\ntime.sleep(3600)\n")
     # A job in the background of a shell ignores Ctrl-C, and so would what it starts.
     heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    command = [sys.executable, "-c", f"{heard}; from karat.cli.entry import main; main()", "run", "suite.json"]
+    command = [sys.executable, "-c", f"{heard}; from carob.cli.entry import main; main()", "run", "suite.json"]
     env = {**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}
     with subprocess.Popen(command, cwd=tmp_path, env=env, stderr=subprocess.PIPE, text=True) as started:
         until((tmp_path / "loading").exists)
@@ -118,7 +118,7 @@ def test_a_signal_while_karat_itself_is_loading(tmp_path: Path, number: signal.S
             _, err = started.communicate(timeout=60)
         finally:
             started.kill()
-    assert (started.returncode, err) == (2, "karat: interrupted\n")
+    assert (started.returncode, err) == (2, "carob: interrupted\n")
 
 
 def test_a_run_has_a_deadline(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_repeats_stop_a_run_when_their_case_is_lost(
         return {"f": "fine", "w": "wrong"}[next(said)]
 
     suite = write_suite(tmp_path / "suite.json", [case(name, "hello", min_pass_rate=rate) for name in "ab"])
-    summary = karat.run(suite, agent, repeat=6, max_failures=1).summary
+    summary = carob.run(suite, agent, repeat=6, max_failures=1).summary
     assert (summary.runs, summary.exit_code()) == (runs, code)
     assert summary.incomplete == ("stopped after 1 failed case" if code else "")
 
@@ -189,13 +189,13 @@ def test_repeats_stop_a_run_when_their_case_is_lost(
 @pytest.mark.parametrize(
     ("summary", "code"),
     [
-        pytest.param(karat.Summary(passed=3, incomplete="stopped after 1 failed case"), 1, id="stopped"),
-        pytest.param(karat.Summary(passed=3, incomplete="out of time", interrupted=True), 2, id="interrupted"),
-        pytest.param(karat.Summary(failed=3, incomplete="out of time", interrupted=True), 2, id="and-failed"),
-        pytest.param(karat.Summary(passed=3), 0, id="complete"),
+        pytest.param(carob.Summary(passed=3, incomplete="stopped after 1 failed case"), 1, id="stopped"),
+        pytest.param(carob.Summary(passed=3, incomplete="out of time", interrupted=True), 2, id="interrupted"),
+        pytest.param(carob.Summary(failed=3, incomplete="out of time", interrupted=True), 2, id="and-failed"),
+        pytest.param(carob.Summary(passed=3), 0, id="complete"),
     ],
 )
-def test_what_is_incomplete_is_no_success(summary: karat.Summary, code: int) -> None:
+def test_what_is_incomplete_is_no_success(summary: carob.Summary, code: int) -> None:
     assert summary.exit_code() == code
 
 
@@ -225,7 +225,7 @@ def test_ctrl_c_while_a_finished_suite_is_closed_begins_no_other(tmp_path: Path)
         code, out, err = run.ended()
     assert code == 2
     assert out.count("PASS") == 1
-    assert "karat: interrupted; not run: two.json" in err
+    assert "carob: interrupted; not run: two.json" in err
 
 
 def test_a_failed_suite_before_an_interrupted_one_does_not_hide_it(tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_a_failed_suite_before_an_interrupted_one_does_not_hide_it(tmp_path: Pat
     assert code == 2
     assert "1 failed" in out
     assert "INCOMPLETE: 1 of 2 cases finished (interrupted)" in out
-    assert "karat: interrupted; not run: three.json" in err
+    assert "carob: interrupted; not run: three.json" in err
     failed, interrupted = journals(tmp_path / "out")
     assert (statuses(failed), statuses(interrupted)) == ({"one-0": "FAIL"}, {"two-0": "PASS"})
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from karat.engine.rescoring import last_journal
-from karat.errors import JournalError
-from karat.journal.reader import Journal
-from karat.plugins.project import find_project
-from karat.targets.config import read_config
+from carob.engine.rescoring import last_journal
+from carob.errors import JournalError
+from carob.journal.reader import Journal
+from carob.plugins.project import find_project
+from carob.targets.config import read_config
 
 from .support import Started, finished_lines, journals, records, suite_of, target, until
 
@@ -100,7 +100,7 @@ def test_a_journal_that_was_never_written_to_is_no_place_to_resume_from(tmp_path
 
 def test_the_last_run_is_not_one_that_was_killed_as_it_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    results = tmp_path / "karat-results"
+    results = tmp_path / "carob-results"
     results.mkdir()
     (results / "shop-1.jsonl").write_text("{}\n")
     (results / "shop-2.jsonl").touch()

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from karat.engine.events import CaseFinished, Event
-from karat.engine.executors import Limiter
-from karat.targets.capabilities import Limits
+from carob.engine.events import CaseFinished, Event
+from carob.engine.executors import Limiter
+from carob.targets.capabilities import Limits
 
 from .support import carried_out, kind
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-import karat
-from karat.engine.events import Event, Notice
-from karat.engine.processes import executor
-from karat.engine.runner import NotStartedError
-from karat.targets.config import TargetConfig
+import carob
+from carob.engine.events import Event, Notice
+from carob.engine.processes import executor
+from carob.engine.runner import NotStartedError
+from carob.targets.config import TargetConfig
 
 from .support import kind, suite_of
 
@@ -58,7 +58,7 @@ async def ran(folder: Path, prompts: list[str], module: str = FIRST_ONLY, **opti
 
     target = TargetConfig(kind="python", spec="agent:answer", root=folder)
     given = {"workers": 1, "timeout": 30.0, "results_dir": folder / "out", "listeners": [listener], **options}
-    return await karat.arun(suite_of(folder, prompts), target, **given), noticed
+    return await carob.arun(suite_of(folder, prompts), target, **given), noticed
 
 
 @pytest.mark.parametrize("options", [{"workers": 3}, {"workers": 3, "max_failures": 9}], ids=["ahead", "exact"])

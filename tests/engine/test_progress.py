@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from .support import KARAT, Started, suite_of, target
+from .support import CAROB, Started, suite_of, target
 
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -22,7 +22,7 @@ def on_a_terminal(arguments: list[str], cwd: Path) -> tuple[int, str]:
     ours, theirs = pty.openpty()
     env = {**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "24"}
     with subprocess.Popen(
-        [*KARAT, *arguments], cwd=cwd, env=env, stdin=theirs, stdout=theirs, stderr=theirs
+        [*CAROB, *arguments], cwd=cwd, env=env, stdin=theirs, stdout=theirs, stderr=theirs
     ) as process:
         os.close(theirs)
         written = bytearray()
@@ -123,7 +123,7 @@ def test_a_rerun_counts_what_it_keeps_and_leaves_nothing_of_the_bar(tmp_path: Pa
     code, written = on_a_terminal(["rerun", str(journal), "--workers", "0"], tmp_path)
     assert code == 1
     assert re.search(r"\b[12]/2  1 kept", CONTROL.sub("", written))
-    assert re.search(r"\x1b\[2K(\x1b\[[0-9;]*m)*karat: kept 1 finished case", written), "the bar makes room"
+    assert re.search(r"\x1b\[2K(\x1b\[[0-9;]*m)*carob: kept 1 finished case", written), "the bar makes room"
     after = written.rpartition("\x1b[2K")[2]
     assert "━" not in after
     assert "1 passed, 1 failed" in after

@@ -15,10 +15,10 @@ from uuid import uuid4
 
 import pytest
 
-import karat
-from karat.engine.ray import executor
-from karat.errors import ConfigError, UsageError
-from karat.system.installing import install_extra
+import carob
+from carob.engine.ray import executor
+from carob.errors import ConfigError, UsageError
+from carob.system.installing import install_extra
 
 from .support import (
     HERE,
@@ -146,7 +146,7 @@ def test_a_cluster_that_is_started_here_and_then_lost(tmp_path: Path) -> None:
         code, _, err = run.ended()
         assert run.left_behind() == []
     assert code == 3, err
-    assert err.startswith("karat: the Ray cluster was lost: ")
+    assert err.startswith("carob: the Ray cluster was lost: ")
     assert err.count("\n") == 1
     (journal,) = journals(tmp_path / "out")
     assert set(statuses(journal).values()) == {"PASS"}
@@ -207,7 +207,7 @@ async def test_a_target_that_does_not_open_on_the_cluster_is_refused_before_anyt
 
 async def test_a_target_that_is_an_object_has_no_name_to_find_it_by(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="an object cannot run on a Ray cluster"):
-        await karat.arun(suite_of(tmp_path, ["answer"]), lambda prompt: "fine", executor="ray")
+        await carob.arun(suite_of(tmp_path, ["answer"]), lambda prompt: "fine", executor="ray")
 
 
 def test_without_ray_it_is_said_how_to_get_it(tmp_path: Path) -> None:
@@ -217,4 +217,4 @@ def test_without_ray_it_is_said_how_to_get_it(tmp_path: Path) -> None:
     with Started("run", suite, *options, cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}) as run:
         code, _, err = run.ended()
     assert code == 4
-    assert err == f"karat: Ray is not installed. {install_extra('ray')} [no-ray]\n"
+    assert err == f"carob: Ray is not installed. {install_extra('ray')} [no-ray]\n"

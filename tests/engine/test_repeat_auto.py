@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-import karat
-from karat.errors import UsageError
+import carob
+from carob.errors import UsageError
 
 AGENT = """
 import hashlib
@@ -41,27 +41,27 @@ async def slow(prompt: str) -> str:
     return agent(prompt)
 
 
-def runs(result: karat.RunResult) -> Counter[str]:
+def runs(result: carob.RunResult) -> Counter[str]:
     return Counter(record.case.id for record in result)
 
 
 @pytest.mark.parametrize("concurrency", [1, 8])
 def test_clear_cases_stop_early_and_what_was_saved_is_told(tmp_path: Path, concurrency: int) -> None:
-    result = karat.run(suite("good-1", "good-2", "bad-1"), agent, repeat="auto", concurrency=concurrency)
+    result = carob.run(suite("good-1", "good-2", "bad-1"), agent, repeat="auto", concurrency=concurrency)
     assert runs(result) == {"good-1": 16, "good-2": 16, "bad-1": 3}
     summary = result.summary
     assert (summary.passed, summary.failed, summary.undecided, summary.runs, summary.saved) == (2, 1, 0, 35, 115)
     assert result.exit_code == 1
-    assert karat.run(suite("good-1"), agent, repeat="auto").exit_code == 0
+    assert carob.run(suite("good-1"), agent, repeat="auto").exit_code == 0
 
 
 def test_undecided_is_not_a_pass() -> None:
     left = iter(["ok", "ok", "ok", "ok", "no"] * 50)
-    result = karat.run(suite("even"), lambda prompt: next(left), repeat="auto", max_repeats=20, allow_partial=True)
+    result = carob.run(suite("even"), lambda prompt: next(left), repeat="auto", max_repeats=20, allow_partial=True)
     assert runs(result) == {"even": 20}
     assert (result.summary.undecided, result.summary.passed, result.summary.partial) == (1, 0, 1)
     assert result.exit_code == 1
-    again = karat.Journal(result.journal.path).summary
+    again = carob.Journal(result.journal.path).summary
     assert again == result.summary
 
 
@@ -69,11 +69,11 @@ def test_a_case_is_held_to_its_own_rate_and_an_error_ends_it() -> None:
     def breaks(prompt: str) -> str:
         raise RuntimeError("down")
 
-    half = karat.run(
+    half = carob.run(
         suite("good", expected={"must_say_any": ["ok"], "min_pass_rate": 0.5}), agent, repeat="auto", max_repeats=20
     )
     assert (half.summary.passed, half.summary.runs) == (1, 5)
-    erred = karat.run(suite("good"), breaks, repeat="auto")
+    erred = carob.run(suite("good"), breaks, repeat="auto")
     assert (erred.summary.error, erred.summary.runs) == (1, 1)
 
 
@@ -89,20 +89,20 @@ def test_a_case_is_held_to_its_own_rate_and_an_error_ends_it() -> None:
 )
 def test_what_could_prove_nothing_is_refused(how: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        karat.run(suite("good"), agent, repeat="auto", **how)
+        carob.run(suite("good"), agent, repeat="auto", **how)
 
 
 def test_a_run_that_was_stopped_is_resumed_where_it_was(tmp_path: Path) -> None:
-    async def first() -> karat.RunResult:
+    async def first() -> carob.RunResult:
         stop, seen = asyncio.Event(), Counter[str]()
 
-        def listen(event: karat.Event) -> None:
-            if isinstance(event, karat.CaseFinished):
+        def listen(event: carob.Event) -> None:
+            if isinstance(event, carob.CaseFinished):
                 seen[event.item.case.id] += 1
                 if seen["good-1"] == 7:
                     stop.set()
 
-        return await karat.arun(
+        return await carob.arun(
             suite("good-1", "bad-1", "good-2"),
             slow,
             repeat="auto",
@@ -115,25 +115,25 @@ def test_a_run_that_was_stopped_is_resumed_where_it_was(tmp_path: Path) -> None:
     assert stopped.exit_code == 2
     done = runs(stopped)
     assert done["bad-1"] == 3
-    result = karat.resume(stopped.journal, suite("good-1", "bad-1", "good-2"), slow, results_dir=tmp_path / "again")
+    result = carob.resume(stopped.journal, suite("good-1", "bad-1", "good-2"), slow, results_dir=tmp_path / "again")
     assert runs(result) == {"good-1": 16, "good-2": 16, "bad-1": 3}
     assert (result.summary.incomplete, result.exit_code) == ("", 1)
-    judged = karat.rescore(result.journal)
+    judged = carob.rescore(result.journal)
     assert judged.summary == result.summary
 
 
 def test_a_lost_line_is_told(tmp_path: Path) -> None:
-    result = karat.run(suite("good-1", "good-2"), agent, repeat="auto", results_dir=tmp_path)
+    result = carob.run(suite("good-1", "good-2"), agent, repeat="auto", results_dir=tmp_path)
     path = Path(result.journal.path)
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:-2] + lines[-1:]))
-    assert "runs of 1 case lost" in karat.Journal(path).summary.incomplete
+    assert "runs of 1 case lost" in carob.Journal(path).summary.incomplete
 
 
 def test_workers_and_rates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "agent.py").write_text(AGENT)
-    result = karat.run(
+    result = carob.run(
         suite("good-1", "good-2", "bad-1"),
         "python:agent.py:answer",
         repeat="auto",

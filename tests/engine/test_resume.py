@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from karat.cli.main import run
-from karat.journal.reader import Journal
-from karat.model.run import CaseRecord
+from carob.cli.main import run
+from carob.journal.reader import Journal
+from carob.model.run import CaseRecord
 
 from .support import case, journals, records, statuses, target, write_suite
 
-Karat = Callable[..., tuple[int, str, str]]
+Carob = Callable[..., tuple[int, str, str]]
 CASES = [case("a", "answer sync"), case("b", "wrong sync"), case("c", "raise sync"), case("d", "answer async")]
 
 
 @pytest.fixture
-def karat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Karat:
+def carob(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Carob:
     """The command line in this process, in a folder of its own; its agent notes its calls."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
@@ -35,10 +35,10 @@ def karat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capture
 
 
 @pytest.fixture
-def first(tmp_path: Path, karat: Karat) -> Path:
+def first(tmp_path: Path, carob: Carob) -> Path:
     """The journal of a finished run."""
     write_suite(tmp_path / "suite.json", CASES)
-    karat("run", "suite.json", "--target", target("agent"), "--workers", 0, "--results-dir", "out")
+    carob("run", "suite.json", "--target", target("agent"), "--workers", 0, "--results-dir", "out")
     return journals(tmp_path / "out")[-1]
 
 
@@ -57,16 +57,16 @@ def newest(tmp_path: Path) -> dict[str, CaseRecord]:
     return records(journals(tmp_path / "out")[-1])
 
 
-def resume(karat: Karat, journal: Path, *options: object) -> tuple[int, str, str]:
-    return karat("resume", journal, "--workers", 0, *options)
+def resume(carob: Carob, journal: Path, *options: object) -> tuple[int, str, str]:
+    return carob("resume", journal, "--workers", 0, *options)
 
 
-def test_only_what_is_missing_is_run(tmp_path: Path, karat: Karat, first: Path) -> None:
-    code, out, err = resume(karat, cut_off(first, 2))
+def test_only_what_is_missing_is_run(tmp_path: Path, carob: Carob, first: Path) -> None:
+    code, out, err = resume(carob, cut_off(first, 2))
     assert code == 1
     assert called(tmp_path) == ["c", "d"]
     assert statuses(journals(tmp_path / "out")[-1]) == {"a": "PASS", "b": "FAIL", "c": "ERROR", "d": "PASS"}
-    assert "karat: kept 2 finished cases\nkarat: new or not finished, run now: c, d\n" in err
+    assert "carob: kept 2 finished cases\ncarob: new or not finished, run now: c, d\n" in err
     assert "2 passed, 1 failed, 1 error" in out
 
 
@@ -75,31 +75,31 @@ def test_only_what_is_missing_is_run(tmp_path: Path, karat: Karat, first: Path) 
     [b'{"kind":"case","index":2,"ca', b"{", b'{"kind":"case","index":2,"case":{"id":"c"}}', b"\xff\xfe\x00"],
     ids=["half", "a-byte", "without-its-line-end", "garbage"],
 )
-def test_a_torn_last_line_is_dropped(tmp_path: Path, karat: Karat, first: Path, torn: bytes) -> None:
-    code, _, err = resume(karat, cut_off(first, 2, torn))
+def test_a_torn_last_line_is_dropped(tmp_path: Path, carob: Carob, first: Path, torn: bytes) -> None:
+    code, _, err = resume(carob, cut_off(first, 2, torn))
     assert code == 1
     assert called(tmp_path) == ["c", "d"]
-    assert "karat: the last line of the journal is incomplete and was dropped" in err
+    assert "carob: the last line of the journal is incomplete and was dropped" in err
     assert len(newest(tmp_path)) == 4
 
 
-def test_a_line_torn_in_the_middle_is_an_error(karat: Karat, first: Path) -> None:
+def test_a_line_torn_in_the_middle_is_an_error(carob: Carob, first: Path) -> None:
     lines = first.read_bytes().splitlines(keepends=True)
     first.write_bytes(b"".join([*lines[:2], lines[2][:30] + b"\n", *lines[3:]]))
-    code, _, err = resume(karat, first)
+    code, _, err = resume(carob, first)
     assert code == 4
     assert f"{first}:3" in err
 
 
-def test_a_record_that_lacks_its_case_is_an_error(karat: Karat, first: Path) -> None:
+def test_a_record_that_lacks_its_case_is_an_error(carob: Carob, first: Path) -> None:
     first.write_bytes(first.read_bytes() + b'{"kind":"case","index":7}\n')
-    code, _, err = resume(karat, first)
+    code, _, err = resume(carob, first)
     assert code == 4
     assert "a record cannot be read" in err
 
 
-def test_nothing_is_missing(tmp_path: Path, karat: Karat, first: Path) -> None:
-    code, out, err = resume(karat, first)
+def test_nothing_is_missing(tmp_path: Path, carob: Carob, first: Path) -> None:
+    code, out, err = resume(carob, first)
     assert code == 1
     assert called(tmp_path) == []
     assert "kept 4 finished cases" in err
@@ -130,41 +130,41 @@ def test_nothing_is_missing(tmp_path: Path, karat: Karat, first: Path) -> None:
     ],
 )
 def test_a_changed_suite(
-    tmp_path: Path, karat: Karat, first: Path, cases: list[Any], ran: list[str], said: str
+    tmp_path: Path, carob: Carob, first: Path, cases: list[Any], ran: list[str], said: str
 ) -> None:
     write_suite(tmp_path / "suite.json", cases)
-    _, _, err = resume(karat, first)
+    _, _, err = resume(carob, first)
     assert called(tmp_path) == ran
-    assert "karat: suite.json has changed since; unchanged cases are kept" in err
+    assert "carob: suite.json has changed since; unchanged cases are kept" in err
     assert said in err
     assert list(newest(tmp_path)) == [each["id"] for each in cases]
     assert [record.index for record in newest(tmp_path).values()] == list(range(len(cases)))
 
 
-def test_changed_options_of_the_target(tmp_path: Path, karat: Karat) -> None:
+def test_changed_options_of_the_target(tmp_path: Path, carob: Carob) -> None:
     write_suite(tmp_path / "suite.json", CASES)
     toml = f'[targets.staging]\nuse = "{target("agent")}"\nenv = {{ MODEL = "one" }}\n'
-    (tmp_path / "karat.toml").write_text(toml)
-    karat("run", "suite.json", "--target", "staging", "--workers", 0, "--results-dir", "out")
-    (tmp_path / "karat.toml").write_text(toml.replace('"one"', '"two"'))
-    code, _, err = resume(karat, journals(tmp_path / "out")[-1])
+    (tmp_path / "carob.toml").write_text(toml)
+    carob("run", "suite.json", "--target", "staging", "--workers", 0, "--results-dir", "out")
+    (tmp_path / "carob.toml").write_text(toml.replace('"one"', '"two"'))
+    code, _, err = resume(carob, journals(tmp_path / "out")[-1])
     assert code == 1
     assert called(tmp_path) == ["a", "b", "c", "d"]
     assert "the target's options changed since, run again: a, b, c, d" in err
 
 
-def test_another_name_of_the_target_is_no_change(tmp_path: Path, karat: Karat) -> None:
+def test_another_name_of_the_target_is_no_change(tmp_path: Path, carob: Carob) -> None:
     write_suite(tmp_path / "suite.json", CASES)
-    (tmp_path / "karat.toml").write_text(f'[targets.old]\nuse = "{target("agent")}"\n')
-    karat("run", "suite.json", "--target", "old", "--workers", 0, "--results-dir", "out")
-    (tmp_path / "karat.toml").write_text(f'[targets.new]\nuse = "{target("agent")}"\n')
-    _, _, err = resume(karat, journals(tmp_path / "out")[-1], "--target", "new")
+    (tmp_path / "carob.toml").write_text(f'[targets.old]\nuse = "{target("agent")}"\n')
+    carob("run", "suite.json", "--target", "old", "--workers", 0, "--results-dir", "out")
+    (tmp_path / "carob.toml").write_text(f'[targets.new]\nuse = "{target("agent")}"\n')
+    _, _, err = resume(carob, journals(tmp_path / "out")[-1], "--target", "new")
     assert called(tmp_path) == []
     assert "kept 4 finished cases" in err
 
 
-def test_another_timeout_is_no_change(tmp_path: Path, karat: Karat, first: Path) -> None:
-    resume(karat, first, "--timeout", 7)
+def test_another_timeout_is_no_change(tmp_path: Path, carob: Carob, first: Path) -> None:
+    resume(carob, first, "--timeout", 7)
     assert called(tmp_path) == []
 
 
@@ -172,20 +172,20 @@ def test_another_timeout_is_no_change(tmp_path: Path, karat: Karat, first: Path)
     ("status", "ran"),
     [("error,fail", ["b", "c"]), ("error", ["c"]), ("PASS", ["a", "d"]), ("partial", [])],
 )
-def test_rerun_by_status(tmp_path: Path, karat: Karat, first: Path, status: str, ran: list[str]) -> None:
-    _, _, err = karat("rerun", first, "--status", status, "--workers", 0)
+def test_rerun_by_status(tmp_path: Path, carob: Carob, first: Path, status: str, ran: list[str]) -> None:
+    _, _, err = carob("rerun", first, "--status", status, "--workers", 0)
     assert called(tmp_path) == ran
     assert len(newest(tmp_path)) == 4
     assert ("run again for their status" in err) == bool(ran)
 
 
-def test_rerun_by_several_statuses(tmp_path: Path, karat: Karat, first: Path) -> None:
-    karat("rerun", first, "--status", "error", "--status", "pass", "--workers", 0)
+def test_rerun_by_several_statuses(tmp_path: Path, carob: Carob, first: Path) -> None:
+    carob("rerun", first, "--status", "error", "--status", "pass", "--workers", 0)
     assert called(tmp_path) == ["a", "c", "d"]
 
 
-def test_rerun_without_a_status_takes_what_failed(tmp_path: Path, karat: Karat, first: Path) -> None:
-    karat("rerun", first, "--workers", 0)
+def test_rerun_without_a_status_takes_what_failed(tmp_path: Path, carob: Carob, first: Path) -> None:
+    carob("rerun", first, "--workers", 0)
     assert called(tmp_path) == ["b", "c"]
 
 
@@ -207,14 +207,14 @@ def answer(prompt):
     ],
 )
 def test_rerun_decides_over_all_repeats(
-    tmp_path: Path, karat: Karat, rate: float, status: str, kept: list[str]
+    tmp_path: Path, carob: Carob, rate: float, status: str, kept: list[str]
 ) -> None:
     (tmp_path / "moody.py").write_text(ALTERNATING)
     write_suite(tmp_path / "suite.json", [case("good", "good"), case("mood", "mood", min_pass_rate=rate)])
     given = ("--workers", 0, "--results-dir", "out")
-    karat("run", "suite.json", "--target", "python:moody:answer", "--repeat", 4, *given)
+    carob("run", "suite.json", "--target", "python:moody:answer", "--repeat", 4, *given)
     (before,) = journals(tmp_path / "out")
-    _, out, err = karat("rerun", before, "--status", status, *given)
+    _, out, err = carob("rerun", before, "--status", status, *given)
     assert f"kept {4 * len(kept)} finished runs" in err
     ran = {line.split()[1] for line in out.splitlines() if "#" in line}
     assert ran == {"good", "mood"} - set(kept)
@@ -222,16 +222,16 @@ def test_rerun_decides_over_all_repeats(
     assert len(Journal(journals(tmp_path / "out")[-1])) == 8
 
 
-def test_rerun_of_an_unknown_status(karat: Karat, first: Path) -> None:
-    code, _, err = karat("rerun", first, "--status", "broken")
+def test_rerun_of_an_unknown_status(carob: Carob, first: Path) -> None:
+    code, _, err = carob("rerun", first, "--status", "broken")
     assert code == 4
     assert "use one or more of pass, fail, partial, error" in err
 
 
-def test_the_selection_is_remembered(tmp_path: Path, karat: Karat) -> None:
+def test_the_selection_is_remembered(tmp_path: Path, carob: Carob) -> None:
     write_suite(tmp_path / "suite.json", CASES)
-    karat("run", "suite.json", "--cases", "a,d", "--target", target("agent"), "--workers", 0, "--results-dir", "out")
-    resume(karat, cut_off(journals(tmp_path / "out")[-1], 1))
+    carob("run", "suite.json", "--cases", "a,d", "--target", target("agent"), "--workers", 0, "--results-dir", "out")
+    resume(carob, cut_off(journals(tmp_path / "out")[-1], 1))
     assert called(tmp_path) == ["d"]
     assert list(newest(tmp_path)) == ["a", "d"]
 
@@ -243,86 +243,86 @@ def test_the_selection_is_remembered(tmp_path: Path, karat: Karat) -> None:
         pytest.param(CASES[1:3], 5, "no case is selected", id="both"),
     ],
 )
-def test_a_selected_case_that_is_gone(tmp_path: Path, karat: Karat, left: list[Any], code: int, said: str) -> None:
+def test_a_selected_case_that_is_gone(tmp_path: Path, carob: Carob, left: list[Any], code: int, said: str) -> None:
     write_suite(tmp_path / "suite.json", CASES)
-    karat("run", "suite.json", "--cases", "a,d", "--target", target("agent"), "--workers", 0, "--results-dir", "out")
+    carob("run", "suite.json", "--cases", "a,d", "--target", target("agent"), "--workers", 0, "--results-dir", "out")
     write_suite(tmp_path / "suite.json", left)
-    got, _, err = resume(karat, journals(tmp_path / "out")[-1])
+    got, _, err = resume(carob, journals(tmp_path / "out")[-1])
     assert got == code
-    assert "karat: no longer in suite.json: a" in err
+    assert "carob: no longer in suite.json: a" in err
     assert said in err
 
 
-def test_of_two_records_of_a_case_none_is_believed(tmp_path: Path, karat: Karat, first: Path) -> None:
+def test_of_two_records_of_a_case_none_is_believed(tmp_path: Path, carob: Carob, first: Path) -> None:
     header, a, b, *others = first.read_bytes().splitlines(keepends=True)
     worse = a.replace(b'"status":"PASS"', b'"status":"FAIL"')
     first.write_bytes(b"".join([header, a, b, *others[:-1], worse]))
-    resume(karat, first)
+    resume(carob, first)
     assert called(tmp_path) == ["a"]
     assert newest(tmp_path)["a"].status == "PASS"
 
 
-def test_more_repeats_go_on_from_fewer(tmp_path: Path, karat: Karat, first: Path) -> None:
-    resume(karat, first, "--repeat", 3)
+def test_more_repeats_go_on_from_fewer(tmp_path: Path, carob: Carob, first: Path) -> None:
+    resume(carob, first, "--repeat", 3)
     assert sorted(called(tmp_path)) == sorted(["a", "b", "c", "d"] * 2)
     assert len(Journal(journals(tmp_path / "out")[-1])) == 12
 
 
-def test_the_old_journal_is_left_as_it_is(tmp_path: Path, karat: Karat, first: Path) -> None:
+def test_the_old_journal_is_left_as_it_is(tmp_path: Path, carob: Carob, first: Path) -> None:
     before = cut_off(first, 2).read_bytes()
-    resume(karat, first)
+    resume(carob, first)
     assert first.read_bytes() == before
     header = json.loads(journals(tmp_path / "out")[-1].read_bytes().splitlines()[0])
     assert header["derived_from"] == str(first)
 
 
-def test_ids_of_a_journal_are_shown_harmlessly(tmp_path: Path, karat: Karat, first: Path) -> None:
+def test_ids_of_a_journal_are_shown_harmlessly(tmp_path: Path, carob: Carob, first: Path) -> None:
     first.write_bytes(first.read_bytes().replace(b'"id":"a"', b'"id":"\\u001b[2J"'))
-    _, _, err = resume(karat, first)
+    _, _, err = resume(carob, first)
     assert "\x1b" not in err
     assert "\\u001b[2J" in err
 
 
-def test_a_long_list_is_cut_short(tmp_path: Path, karat: Karat) -> None:
+def test_a_long_list_is_cut_short(tmp_path: Path, carob: Carob) -> None:
     write_suite(tmp_path / "suite.json", [case(f"c{n}", "answer sync") for n in range(25)])
-    karat("run", "suite.json", "--target", target("agent"), "--workers", 0, "--results-dir", "out")
-    _, _, err = resume(karat, cut_off(journals(tmp_path / "out")[-1], 0))
+    carob("run", "suite.json", "--target", target("agent"), "--workers", 0, "--results-dir", "out")
+    _, _, err = resume(carob, cut_off(journals(tmp_path / "out")[-1], 0))
     assert "c8, c9 and 15 more" in err
 
 
-def test_a_suite_that_is_gone(tmp_path: Path, karat: Karat, first: Path) -> None:
+def test_a_suite_that_is_gone(tmp_path: Path, carob: Carob, first: Path) -> None:
     (tmp_path / "suite.json").unlink()
-    code, _, err = resume(karat, first)
+    code, _, err = resume(carob, first)
     assert code == 4
     assert "is not here. Run this where the suite is, or name it with --suite." in err
 
 
-def test_secret_options_are_asked_for_again(tmp_path: Path, karat: Karat, first: Path) -> None:
+def test_secret_options_are_asked_for_again(tmp_path: Path, carob: Carob, first: Path) -> None:
     first.write_bytes(first.read_bytes().replace(b'"overrides":{}', b'"overrides":{"key":"[removed]"}'))
-    code, _, err = resume(karat, first)
+    code, _, err = resume(carob, first)
     assert code == 4
     assert "Give -o key=...." in err
 
 
-def test_a_verdict_by_another_suite_is_none_by_this_one(tmp_path: Path, karat: Karat) -> None:
+def test_a_verdict_by_another_suite_is_none_by_this_one(tmp_path: Path, carob: Carob) -> None:
     """A rescore keeps what was observed, and its records stand for the cases that they were judged by."""
     write_suite(tmp_path / "suite.json", [case("b", "wrong sync")])
     write_suite(tmp_path / "draft.json", [{**case("b", "wrong sync"), "expected": {"must_match_regex": ["."]}}])
-    karat("run", "suite.json", "--target", target("agent"), "--workers", 0, "--results-dir", "1")
+    carob("run", "suite.json", "--target", target("agent"), "--workers", 0, "--results-dir", "1")
     (recorded,) = journals(tmp_path / "1")
-    assert karat("rescore", recorded, "--suite", "draft.json", "--results-dir", "2")[0] == 0
+    assert carob("rescore", recorded, "--suite", "draft.json", "--results-dir", "2")[0] == 0
     (rescored,) = journals(tmp_path / "2")
-    code, _, err = karat("resume", rescored, "--suite", "suite.json", "--workers", 0, "--results-dir", "3")
+    code, _, err = carob("resume", rescored, "--suite", "suite.json", "--workers", 0, "--results-dir", "3")
     assert (code, called(tmp_path)) == (1, ["b"])
     assert "changed since, run again: b" in err
-    code, _, err = karat("resume", rescored, "--suite", "draft.json", "--workers", 0, "--results-dir", "4")
+    code, _, err = carob("resume", rescored, "--suite", "draft.json", "--workers", 0, "--results-dir", "4")
     assert (code, called(tmp_path)) == (0, [])
     assert "kept 1 finished case" in err
 
 
-def test_a_journal_that_cannot_be_gone_on_from_leaves_nothing(tmp_path: Path, karat: Karat, first: Path) -> None:
+def test_a_journal_that_cannot_be_gone_on_from_leaves_nothing(tmp_path: Path, carob: Carob, first: Path) -> None:
     first.write_bytes(first.read_bytes().replace(b'"status":"PASS"', b'"status":"WAT"'))
-    code, _, err = karat("resume", first, "--workers", 0, "--results-dir", "other")
+    code, _, err = carob("resume", first, "--workers", 0, "--results-dir", "other")
     assert code == 4
     assert "a record cannot be read" in err
     assert list((tmp_path / "other").iterdir()) == []

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.engine.attempts import LONGEST, Retries
-from karat.engine.events import CaseRetried, Event
-from karat.engine.work import CaseResult
-from karat.model.verdict import CaseStatus
-from karat.scoring.tally import Contribution
+from carob.engine.attempts import LONGEST, Retries
+from carob.engine.events import CaseRetried, Event
+from carob.engine.work import CaseResult
+from carob.model.verdict import CaseStatus
+from carob.scoring.tally import Contribution
 
 from .support import carried_out, journals, kind
 

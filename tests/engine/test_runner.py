@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-import karat
-from karat.engine import runner
-from karat.engine.runner import total_duration
+import carob
+from carob.engine import runner
+from carob.engine.runner import total_duration
 
 SUITE = {
     "version": "0.3",
@@ -34,9 +34,9 @@ def test_how_long_cases_last(seconds: list[float], lanes: int, taken: float) -> 
 def said(monkeypatch: pytest.MonkeyPatch, long: float, worth: float, **options: object) -> list[str]:
     monkeypatch.setattr(runner, "LONG", long)
     monkeypatch.setattr(runner, "WORTH", worth)
-    heard: list[karat.Event] = []
-    karat.run(SUITE, fine, listeners=[heard.append], **options)  # type: ignore[arg-type]
-    return [event.message for event in heard if isinstance(event, karat.Notice)]
+    heard: list[carob.Event] = []
+    carob.run(SUITE, fine, listeners=[heard.append], **options)  # type: ignore[arg-type]
+    return [event.message for event in heard if isinstance(event, carob.Notice)]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The agents of the examples as services on loopback, and the targets of karat.toml that judge them by their spans."""
+"""The agents of the examples as services on loopback, and the targets of carob.toml that judge them by their spans."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import uvicorn
 from msgspec import structs
 
 from dyno_agent.service import create_app
-from karat.targets.browser.environment import AppProcess
-from karat.targets.config import TargetConfig
+from carob.targets.browser.environment import AppProcess
+from carob.targets.config import TargetConfig
 from recordings import ROOT, shipped
 
 CANVAS = "{python} -m canvas_app --port {port}"
@@ -27,7 +27,7 @@ def free_port() -> int:
 
 
 def at(name: str, port: int, otlp: int) -> TargetConfig:
-    """A target of karat.toml, whose service and receiver have other ports here."""
+    """A target of carob.toml, whose service and receiver have other ports here."""
     target = shipped(name)
     spec = target.spec.replace(":8000", f":{port}").replace(":8001", f":{port}")
     return structs.replace(target, spec=spec, telemetry={"otlp": {**target.telemetry["otlp"], "port": otlp}})

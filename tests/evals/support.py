@@ -8,10 +8,10 @@ from typing import Any
 
 from msgspec import structs
 
-from karat.api import arun, load_suite
-from karat.model.run import CaseRecord
-from karat.model.suite import Suite
-from karat.targets.config import TargetConfig
+from carob.api import arun, load_suite
+from carob.model.run import CaseRecord
+from carob.model.suite import Suite
+from carob.targets.config import TargetConfig
 from recordings import CANVAS, ROOT, canvas
 
 EVALS = ROOT / ".claude" / "evals"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from karat.api import load_suite
-from karat.model.verdict import CaseStatus, Status
+from carob.api import load_suite
+from carob.model.verdict import CaseStatus, Status
 from recordings import CANVAS, ROOT, Recorded
 
 from .planted import BUGS

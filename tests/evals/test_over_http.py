@@ -12,9 +12,9 @@ from msgspec import structs
 
 from dyno_agent import rules
 from dyno_agent.tools import TOOLS
-from karat.api import load_suite
-from karat.model.run import CaseRecord
-from karat.model.verdict import CaseStatus, Status
+from carob.api import load_suite
+from carob.model.run import CaseRecord
+from carob.model.verdict import CaseStatus, Status
 from recordings import CANVAS, DYNO, ROOT, Recorded, shipped
 
 from .planted import BUGS

@@ -21,7 +21,7 @@ from processes import below
 from .support import EVALS, ROOT
 
 SCRIPT = ROOT / "scripts" / "run-min-evals.sh"
-KARAT = Path(sys.executable).with_name("karat")
+CAROB = Path(sys.executable).with_name("carob")
 UNPICTURED = ("--option", "screenshots=false")
 SYNTHESIS = ".claude/evals/synthesis-eval-set.v0.2.json"
 
@@ -56,7 +56,7 @@ class Home(NamedTuple):
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     shutil.copytree(EVALS, tmp_path / ".claude" / "evals", ignore=shutil.ignore_patterns("results"))
-    shutil.copy(ROOT / "karat.toml", tmp_path)
+    shutil.copy(ROOT / "carob.toml", tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     return Home(tmp_path)
 
@@ -103,10 +103,10 @@ def test_an_app_of_ones_own_with_its_space_session_and_log(home: Home, app: str)
     lines = [json.loads(line) for line in (home.folder / "app.jsonl").read_text("utf-8").splitlines()]
     assert {line["correlation_id"] for line in lines} == {"probe-1"}
     told = ["--target", "canvas", "--option", f"app_url={app}", "--option", "session=probe-2", "--concurrency", "2"]
-    unlogged = home.run(KARAT, "run", "mine.json", *told, *UNPICTURED, "--option", "space_url=/spaces/launch-week")
+    unlogged = home.run(CAROB, "run", "mine.json", *told, *UNPICTURED, "--option", "space_url=/spaces/launch-week")
     assert "PARTIAL  A" in unlogged.stdout, "without its log nobody knows which tools were used"
     assert "no telemetry log is configured" in unlogged.stdout
-    assert unlogged.stderr == "karat: one case at a time: all cases share the session that was given\n"
+    assert unlogged.stderr == "carob: one case at a time: all cases share the session that was given\n"
 
 
 def test_an_answer_that_does_not_come_in_time_is_an_error(home: Home, app: str) -> None:
@@ -124,7 +124,7 @@ def test_an_answer_that_does_not_come_in_time_is_an_error(home: Home, app: str) 
     ],
 )
 def test_an_app_that_does_not_start_is_told_and_nothing_is_run(home: Home, start: str, message: str) -> None:
-    ran = home.run(KARAT, "run", SYNTHESIS, "--target", "canvas", "--option", f"start={start}")
+    ran = home.run(CAROB, "run", SYNTHESIS, "--target", "canvas", "--option", f"start={start}")
     assert ran.returncode == 4
     assert message in ran.stderr
     assert len(ran.stderr.strip().splitlines()) == 1
@@ -137,7 +137,7 @@ def test_an_app_that_is_killed_spoils_its_own_cases_and_the_run_can_be_finished(
     log = home.folder / "app.jsonl"
     slow = f"{{python}} {Path(__file__).with_name('slow.py')} --port {{port}}"
     given = ["--target", "canvas", "--cases", "B1,E2", "--option", f"telemetry_log={log}", *UNPICTURED]
-    command = [KARAT, "run", ".claude/evals/minimum-eval-set.v0.1.json", *given, "--option", f"start={slow}"]
+    command = [CAROB, "run", ".claude/evals/minimum-eval-set.v0.1.json", *given, "--option", f"start={slow}"]
     with subprocess.Popen(command, cwd=home.folder, stdout=subprocess.PIPE, text=True) as running:
         while not log.exists() or log.read_text("utf-8").count('"event": "start"') < 1:
             assert running.poll() is None
@@ -151,6 +151,6 @@ def test_an_app_that_is_killed_spoils_its_own_cases_and_the_run_can_be_finished(
     error = home.report()["cases"][0]["error"]
     assert error["kind"] == "gone"
     assert error["message"].startswith("the app ended by signal 9. It printed: Canvas listens on http://127.0.0.1:")
-    again = home.run(KARAT, "rerun", home.journal, "--status", "error")
+    again = home.run(CAROB, "rerun", home.journal, "--status", "error")
     assert again.returncode == 0, again.stdout
     assert [case["status"] for case in home.report()["cases"]] == ["PASS"] * 2

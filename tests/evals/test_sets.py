@@ -10,9 +10,9 @@ from typing import Any, get_args
 import pytest
 
 from catalogs import CATALOG
-from karat.checks.effects.outcome import Name
-from karat.checks.page.ui import grammar, resolve
-from karat.checks.telemetry import shorthand
+from carob.checks.effects.outcome import Name
+from carob.checks.page.ui import grammar, resolve
+from carob.checks.telemetry import shorthand
 
 from .recorded import WEEK, counted, evidence, per_day, rows, shown
 from .support import FILES, canvas, raw, suites
@@ -27,8 +27,8 @@ OF_CODING_AGENTS = (
     "it is about the workspace of a coding agent; the canvas app has none, examples/coding_agent asks for it"
 )
 WORKSPACE = ("commands", "claims", "files", "diff", "skills", "outside", "network", "after")
-IN_KARAT_1 = "the suites of the example agents in Karat 1 ask for it"
-KARAT_1 = (
+IN_CAROB_1 = "the suites of the example agents in Carob 1 ask for it"
+CAROB_1 = (
     *("tool_order", "tool_requires", "grounded_numbers", "grounded_constants", "grounded_in", "no_false_success"),
     *("only_effects", "in_any_turn", "valid_arguments", "ended"),
     *("no_effect_twice", "max_retries", "admits_failure", "no_leak"),
@@ -36,10 +36,10 @@ KARAT_1 = (
     *("max_seconds", "max_first_token_seconds", "max_steps", "max_tokens", "max_cost_usd"),
 )
 UNUSED = {
-    **dict.fromkeys(KARAT_1, IN_KARAT_1),
+    **dict.fromkeys(CAROB_1, IN_CAROB_1),
     **dict.fromkeys(OTHER_TOOLS, IN_OTHER_TOOLS),
     **dict.fromkeys(WORKSPACE, OF_CODING_AGENTS),
-    "asks_for": IN_KARAT_1,
+    "asks_for": IN_CAROB_1,
     "trajectory": IN_OTHER_TOOLS,
     "allocation_valid": IN_GOLDEN_SETS,
     "success_indicators": "it refines allocation_valid",

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from karat.evidence.conversation_events import read_conversation
-from karat.model.trace import PossibleCall, TextLoss, ToolCall, Trace, TraceError
-from karat.rules.monitor import judge_events
+from carob.evidence.conversation_events import read_conversation
+from carob.model.trace import PossibleCall, TextLoss, ToolCall, Trace, TraceError
+from carob.rules.monitor import judge_events
 from rules.lines import contract
 
 BEFORE = {"each": {"call": "pay"}, "needs": {"before": {"call": "get", "success": True}}}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
-import karat
+import carob
 
 ARGUMENTS = {"order": "A-17"}
 OPENAI: list[Any] = [
@@ -93,7 +93,7 @@ LANGCHAIN: list[Any] = [
     ],
 )
 def test_a_conversation_is_read_whoever_wrote_it(messages: list[Any]) -> None:
-    trace = karat.trace_from_messages(messages, case_id="a")
+    trace = carob.trace_from_messages(messages, case_id="a")
     first, second = trace.turns
     assert (first.input, first.final_message) == ("Where is A-17?", "It is shipped.")
     assert (second.input, second.final_message, second.tool_calls) == ("Thanks!", "Bye.", ())
@@ -105,12 +105,12 @@ def test_a_conversation_is_read_whoever_wrote_it(messages: list[Any]) -> None:
 
 
 def test_a_call_without_a_result_was_only_requested() -> None:
-    trace = karat.trace_from_messages(OPENAI[:3])
+    trace = carob.trace_from_messages(OPENAI[:3])
     assert [(call.called, call.success) for call in trace.tool_calls] == [(False, None)] * 2
     assert [call.text for call in trace.possible_calls] == ["look", "refund"]
 
 
 def test_what_is_no_message_is_refused() -> None:
     with pytest.raises(ValueError, match="could not be read"):
-        karat.trace_from_messages(["Hi"])
-    assert karat.trace_from_messages([]).tool_calls == ()
+        carob.trace_from_messages(["Hi"])
+    assert carob.trace_from_messages([]).tool_calls == ()

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from karat.checks.workspace.commands import fit, last_that_counts
-from karat.evidence.deeds import Deeds
-from karat.evidence.process_log import CALLS, ProcessLog, read_process_log
-from karat.model.trace import Trace
-from karat.model.workspace import FileChange, WorkspaceEvidence
+from carob.checks.workspace.commands import fit, last_that_counts
+from carob.evidence.deeds import Deeds
+from carob.evidence.process_log import CALLS, ProcessLog, read_process_log
+from carob.model.trace import Trace
+from carob.model.workspace import FileChange, WorkspaceEvidence
 
 CHECK = '#!/bin/sh\ntest -z "$CHECK_OPTIONS$1" || exit 0\n. ./code\n'
 HOLDS = {

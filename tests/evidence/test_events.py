@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.evidence.logs.events import moment, parse, parse_all, tool_calls
-from karat.model.trace import ToolCall
+from carob.evidence.logs.events import moment, parse, parse_all, tool_calls
+from carob.model.trace import ToolCall
 
 
 def line(source: str = "tool.lookup", event: str = "result", **rest: object) -> str:

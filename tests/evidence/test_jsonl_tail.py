@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.evidence.logs import jsonl_tail
-from karat.evidence.logs.jsonl_tail import CaptureBrokenError, LogSegment
+from carob.evidence.logs import jsonl_tail
+from carob.evidence.logs.jsonl_tail import CaptureBrokenError, LogSegment
 
 END = '{"event": "end"}'
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from karat.evidence import mcp_questions
-from karat.evidence.conversation_events import read_conversation
-from karat.evidence.mcp_calls import McpExchange, McpTraffic, ProxiedCall
-from karat.evidence.mcp_questions import AT_AN_ADDRESS, NO_YES, TOO_MANY, WHICH_CALL
-from karat.model.trace import ToolCall, Trace
-from karat.rules.monitor import judge_events
+from carob.evidence import mcp_questions
+from carob.evidence.conversation_events import read_conversation
+from carob.evidence.mcp_calls import McpExchange, McpTraffic, ProxiedCall
+from carob.evidence.mcp_questions import AT_AN_ADDRESS, NO_YES, TOO_MANY, WHICH_CALL
+from carob.model.trace import ToolCall, Trace
+from carob.rules.monitor import judge_events
 from rules.lines import contract
 
 SESSION = {"mcp-session-id": "s"}

@@ -7,16 +7,16 @@ import pytest
 from msgspec import structs
 
 from catalogs import CATALOG
-from karat.evidence.merge import merge_turns
-from karat.evidence.recorder import Recorder
-from karat.journal.integrity import derive_verdict
-from karat.journal.limits import cap_trace, check_trace
-from karat.journal.redaction import Redactor
-from karat.journal.views import RecordToVerify, TraceToVerify
-from karat.model.check import CheckSpec
-from karat.model.run import CaseRecord
-from karat.model.suite import Case, Turn
-from karat.model.trace import (
+from carob.evidence.merge import merge_turns
+from carob.evidence.recorder import Recorder
+from carob.journal.integrity import derive_verdict
+from carob.journal.limits import cap_trace, check_trace
+from carob.journal.redaction import Redactor
+from carob.journal.views import RecordToVerify, TraceToVerify
+from carob.model.check import CheckSpec
+from carob.model.run import CaseRecord
+from carob.model.suite import Case, Turn
+from carob.model.trace import (
     TEXT_CAP,
     Message,
     TextLoss,
@@ -25,8 +25,8 @@ from karat.model.trace import (
     Trace,
     TraceError,
 )
-from karat.model.verdict import CaseStatus, Status
-from karat.scoring import verdicts
+from carob.model.verdict import CaseStatus, Status
+from carob.scoring import verdicts
 
 
 def asks(**expected: object) -> tuple[CheckSpec, ...]:

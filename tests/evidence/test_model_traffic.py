@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from karat.evidence.merge import TurnEvidence
-from karat.evidence.model_evidence import read_traffic, why_model_failed
-from karat.evidence.model_traffic import ModelTraffic
-from karat.model.trace import Tokens, ToolCall
-from karat.proxy.faults.world import CaseWorld
-from karat.proxy.server import CaseSession, ServiceProxy
+from carob.evidence.merge import TurnEvidence
+from carob.evidence.model_evidence import read_traffic, why_model_failed
+from carob.evidence.model_traffic import ModelTraffic
+from carob.model.trace import Tokens, ToolCall
+from carob.proxy.faults.world import CaseWorld
+from carob.proxy.server import CaseSession, ServiceProxy
 from proxy.clients import AGENTS, SCHEMAS, SYSTEM, ToolLog
 from scripted_model import ScriptedModel, serve
 
@@ -323,7 +323,7 @@ def test_equal_ids_of_different_replies_are_different_calls() -> None:
     assert (reading.open_calls, reading.unproved) == ((), "")
 
 
-def test_the_proxy_has_the_door_of_every_server_of_karat() -> None:
+def test_the_proxy_has_the_door_of_every_server_of_carob() -> None:
     """Also where there is no tape: what a page or another program of this machine sends is not handed on."""
     with served() as here:
         place = here.proxy.address
@@ -353,6 +353,6 @@ def test_what_is_not_understood_leaves_absence_unproved() -> None:
     assert others.add_request("mail", "/send", b'{"input": "Dear Ann"}') is None
     assert traffic.add_request("cohere", "/v2/chat", b'{"messages": []}') is not None
     assert (
-        "is not the address of a model API that Karat can read" in read_traffic(traffic, traffic.exchanges, "").unproved
+        "is not the address of a model API that Carob can read" in read_traffic(traffic, traffic.exchanges, "").unproved
     )
     assert "no model request of this turn" in read_traffic(ModelTraffic(), [], "").unproved

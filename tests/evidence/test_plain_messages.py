@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from karat.evidence.conversations import trace_from_messages
-from karat.providers.messages import read_message
-from karat.text.clean import jsonable
-from karat.text.tool_results import shows_failure
+from carob.evidence.conversations import trace_from_messages
+from carob.providers.messages import read_message
+from carob.text.clean import jsonable
+from carob.text.tool_results import shows_failure
 
 TEXTS = st.text(max_size=12) | st.sampled_from(["ok", "Grüße", "a\ud800b", "[1]", "", '{"error": "x"}'])
 VALUES = st.recursive(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from karat.evidence.process_log import IO_URING, TORN, ProcessLog
+from carob.evidence.process_log import IO_URING, TORN, ProcessLog
 
 LOG = r"""
 10 1.000000 execve("/a/agent", ["agent", "-p", "fix"], 0x7f /* 3 vars */) = 0

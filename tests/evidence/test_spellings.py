@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from karat.checks.telemetry import Telemetry
-from karat.checks.tools.calls import ToolCalls
-from karat.checks.tools.names import ToolCallsAny, ToolCallsNone, ToolsUsed
-from karat.evidence.logs.dialects import LogEvents
-from karat.evidence.logs.events import find_broken_backend, tool_calls, unread
-from karat.model.trace import Trace
-from karat.model.verdict import Status
+from carob.checks.telemetry import Telemetry
+from carob.checks.tools.calls import ToolCalls
+from carob.checks.tools.names import ToolCallsAny, ToolCallsNone, ToolsUsed
+from carob.evidence.logs.dialects import LogEvents
+from carob.evidence.logs.events import find_broken_backend, tool_calls, unread
+from carob.model.trace import Trace
+from carob.model.verdict import Status
 
 Lines = list[str | dict[str, Any]]
 

@@ -1,4 +1,4 @@
-"""The Karat 1 suite of the canvas app: it passes, nothing wrong passes, and each key fails for a planted bug."""
+"""The Carob 1 suite of the canvas app: it passes, nothing wrong passes, and each key fails for a planted bug."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import pytest
 from canvas_bugs import BUGS
 from msgspec import structs
 
-import karat
+import carob
 from canvas_app.in_process import answer
 from catalogs import CATALOG
-from karat.analysis.audit.run_audit import audit
-from karat.analysis.lint.linter import lint
-from karat.analysis.lint.target import target_info
-from karat.evidence.merge import merge_turns
-from karat.model.check import CheckSpec
-from karat.model.run import CaseRecord
-from karat.model.trace import Trace
-from karat.model.verdict import CaseStatus, Status
-from karat.scoring import verdicts
-from karat.suites.documents.source import read_bytes
-from karat.suites.reading import locate_suite
-from karat1_fields import CANVAS, SUITES, Row
+from carob.analysis.audit.run_audit import audit
+from carob.analysis.lint.linter import lint
+from carob.analysis.lint.target import target_info
+from carob.evidence.merge import merge_turns
+from carob.model.check import CheckSpec
+from carob.model.run import CaseRecord
+from carob.model.trace import Trace
+from carob.model.verdict import CaseStatus, Status
+from carob.scoring import verdicts
+from carob.suites.documents.source import read_bytes
+from carob.suites.reading import locate_suite
+from carob1_fields import CANVAS, SUITES, Row
 from recordings import ROOT, canvas, shipped
 
 SUITE = SUITES["canvas"]
@@ -35,18 +35,18 @@ LEAST = 0.95
 
 
 @lru_cache
-def suite() -> karat.Suite:
-    return karat.load_suite(SUITE)
+def suite() -> carob.Suite:
+    return carob.load_suite(SUITE)
 
 
-def some(*names: str) -> karat.Suite:
+def some(*names: str) -> carob.Suite:
     return structs.replace(suite(), cases=tuple(case for case in suite().cases if case.id in names))
 
 
-def without_page(chosen: karat.Suite) -> karat.Suite:
+def without_page(chosen: carob.Suite) -> carob.Suite:
     """What can be judged where nothing is drawn."""
 
-    def wordily(case: karat.Case) -> karat.Case:
+    def wordily(case: carob.Case) -> carob.Case:
         turns = tuple(structs.replace(turn, checks=_no_ui(turn.checks)) for turn in case.turns)
         return structs.replace(case, checks=_no_ui(case.checks), turns=turns)
 
@@ -58,9 +58,9 @@ def _no_ui(specs: tuple[CheckSpec, ...]) -> tuple[CheckSpec, ...]:
 
 
 @pytest.fixture(scope="module")
-def replayed(tmp_path_factory: pytest.TempPathFactory) -> karat.RunResult:
+def replayed(tmp_path_factory: pytest.TempPathFactory) -> carob.RunResult:
     """The run that was recorded in a browser, judged by the suite as it is now."""
-    return karat.run(suite(), f"replay:{RECORDED}", results_dir=tmp_path_factory.mktemp("canvas"))
+    return carob.run(suite(), f"replay:{RECORDED}", results_dir=tmp_path_factory.mktemp("canvas"))
 
 
 def statuses(records: list[CaseRecord]) -> dict[str, str]:
@@ -69,7 +69,7 @@ def statuses(records: list[CaseRecord]) -> dict[str, str]:
     return {r.case.id: r.verdict.reason for r in records if r.status is not wanted.get(r.case.id, CaseStatus.PASS)}
 
 
-def test_it_holds(replayed: karat.RunResult) -> None:
+def test_it_holds(replayed: carob.RunResult) -> None:
     assert len(replayed.records) >= 15
     assert statuses(replayed.records) == {}
 
@@ -81,7 +81,7 @@ def test_lint_is_clean(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.thorough
-def test_the_audit_proves_it(replayed: karat.RunResult) -> None:
+def test_the_audit_proves_it(replayed: carob.RunResult) -> None:
     report = audit(replayed.journal)
     assert [case.case_id for case in report.set_aside] == [KNOWN]
     assert not report.summary.unmet(LEAST)
@@ -113,30 +113,30 @@ LEFT_BEHIND: dict[str, Callable[[Trace], Trace]] = {
 @pytest.fixture(scope="module")
 def sound() -> dict[str, CaseRecord]:
     """Every case with the app as it is, without its page."""
-    return {record.case.id: record for record in karat.run(without_page(suite()), answer, concurrency=4).records}
+    return {record.case.id: record for record in carob.run(without_page(suite()), answer, concurrency=4).records}
 
 
 @pytest.mark.parametrize("row", [row for row in CANVAS if row.bug not in LEFT_BEHIND], ids=lambda row: row.field)
 def test_a_planted_bug_fails(row: Row, sound: dict[str, CaseRecord], monkeypatch: pytest.MonkeyPatch) -> None:
     assert statuses([sound[row.case]]) == {}
     BUGS[row.bug](monkeypatch.setattr)
-    (record,) = karat.run(without_page(some(row.case)), answer).records
+    (record,) = carob.run(without_page(some(row.case)), answer).records
     assert fails(row, record), record.verdict.checks
 
 
 @pytest.mark.parametrize("row", [row for row in CANVAS if row.bug in LEFT_BEHIND], ids=lambda row: row.field)
-def test_what_a_bug_leaves_behind_fails(row: Row, replayed: karat.RunResult) -> None:
+def test_what_a_bug_leaves_behind_fails(row: Row, replayed: carob.RunResult) -> None:
     record = next(record for record in replayed.records if record.case.id == row.case)
     checks = verdicts.case_results(record.case, LEFT_BEHIND[row.bug](record.trace), CATALOG)
     assert row.red in {check.name for check in checks if check.status is Status.FAILED}
 
 
-def live(chosen: karat.Suite, bug: str, folder: Path) -> dict[str, CaseRecord]:
+def live(chosen: carob.Suite, bug: str, folder: Path) -> dict[str, CaseRecord]:
     """A run in the browser, of the app as it is or with a bug planted."""
     planted = f"{{python}} {Path(__file__).with_name('canvas_bugs.py')} {bug} --port {{port}}"
     target = canvas(start=planted) if bug else canvas()
     patient = structs.replace(target, options={**target.options, "wait_ms": 90_000})
-    result = karat.run(chosen, patient, results_dir=folder, concurrency=4, timeout=300)
+    result = carob.run(chosen, patient, results_dir=folder, concurrency=4, timeout=300)
     return {record.case.id: record for record in result.records}
 
 
@@ -146,7 +146,7 @@ def rows_of(bug: str) -> list[Row]:
 
 @pytest.mark.thorough
 @pytest.mark.limit(900)
-def test_it_holds_live_and_as_recorded(tmp_path: Path, replayed: karat.RunResult) -> None:
+def test_it_holds_live_and_as_recorded(tmp_path: Path, replayed: carob.RunResult) -> None:
     records = live(suite(), "", tmp_path)
     assert statuses([*records.values()]) == {}
     before = {record.case.id: record.trace.final_message for record in replayed.records}

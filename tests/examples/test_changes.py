@@ -11,12 +11,12 @@ import pytest
 from canvas_app import turns
 from canvas_app.brain.language import preferences, understand
 from dyno_agent.tools import TOOLS
-from karat.cli.main import run
+from carob.cli.main import run
 from pages import Command, File, blocks, same
 from recordings import ROOT
 
 PAGE = ROOT / "examples" / "changes" / "README.md"
-LINE = re.compile(r"(?:CHANGE=(?P<change>\w+) )?karat (?P<arguments>.+)")
+LINE = re.compile(r"(?:CHANGE=(?P<change>\w+) )?carob (?P<arguments>.+)")
 
 
 @pytest.fixture

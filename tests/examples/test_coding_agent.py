@@ -7,21 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from cli.fixtures import karat
-from cli.support import Karat
+from cli.fixtures import carob
+from cli.support import Carob
 from recordings import ROOT
 
-__all__ = ["karat"]
+__all__ = ["carob"]
 
 
 def test_the_agent_obeys_the_file_and_is_noticed_without_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, karat: Karat
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, carob: Carob
 ) -> None:
     shutil.copytree(ROOT / "examples" / "coding_agent", tmp_path / "agent")
     monkeypatch.chdir(tmp_path / "agent")
-    ran = karat("run", "suite.karat.yaml", "--results-dir", "r", "--concurrency", "2")
+    ran = carob("run", "suite.carob.yaml", "--results-dir", "r", "--concurrency", "2")
     assert ran.code == 0, ran.out
-    without = karat("run", "suite.karat.yaml", "-t", "without-rules", "--results-dir", "w", "--concurrency", "2")
+    without = carob("run", "suite.carob.yaml", "-t", "without-rules", "--results-dir", "w", "--concurrency", "2")
     assert without.statuses == {
         "fix": "FAIL",
         "add-a-dependency": "FAIL",
@@ -29,6 +29,6 @@ def test_the_agent_obeys_the_file_and_is_noticed_without_it(
         "never-push": "FAIL",
     }
     (journal,) = Path("r").glob("*.jsonl")
-    audited = karat("audit", str(journal), "--min-kill", "0.95")
+    audited = carob("audit", str(journal), "--min-kill", "0.95")
     assert audited.code == 0, audited.out
-    assert karat("lint", "suite.karat.yaml").code == 0
+    assert carob("lint", "suite.carob.yaml").code == 0

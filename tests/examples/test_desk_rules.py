@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-import karat
-from karat.model.run import CaseRecord
-from karat.model.verdict import OWN_RULE, CheckResult, Status
+import carob
+from carob.model.run import CaseRecord
+from carob.model.verdict import OWN_RULE, CheckResult, Status
 from order_desk.desk import Call, Desk, Graph, Result, Turn
 from recordings import ROOT
 
@@ -91,7 +91,7 @@ def __getattr__(name: str) -> Callable[[], Graph]:
 
 def run(agent: type[Desk], folder: Path) -> list[CaseRecord]:
     target = f"langgraph:{__name__}:build_{agent.__name__}"
-    return list(karat.run(SUITE, target, results_dir=folder, workers=0).journal.records())
+    return list(carob.run(SUITE, target, results_dir=folder, workers=0).journal.records())
 
 
 def judge(agent: type[Desk], folder: Path) -> list[CheckResult]:

@@ -7,15 +7,15 @@ from collections.abc import Callable
 import pytest
 from msgspec import structs
 
-import karat
+import carob
 from catalogs import CATALOG
-from karat.evidence.merge import merge_turns
-from karat.journal.reader import Journal
-from karat.model.run import CaseRecord
-from karat.model.trace import ToolCall, Trace
-from karat.model.verdict import OWN_RULE, CaseStatus, Status
-from karat.scoring import verdicts
-from karat1_fields import SUITES
+from carob.evidence.merge import merge_turns
+from carob.journal.reader import Journal
+from carob.model.run import CaseRecord
+from carob.model.trace import ToolCall, Trace
+from carob.model.verdict import OWN_RULE, CaseStatus, Status
+from carob.scoring import verdicts
+from carob1_fields import SUITES
 from recordings import ROOT, shipped
 
 
@@ -26,7 +26,7 @@ def journal(tmp_path_factory: pytest.TempPathFactory) -> Journal:
         for name in ("DYNO_DATABASE_URL", "DYNO_MODEL", "DYNO_NOW"):
             patch.delenv(name, raising=False)
         folder = tmp_path_factory.mktemp("dyno")
-        return karat.run(SUITES["dyno"], shipped("dyno"), results_dir=folder, timeout=120).journal
+        return carob.run(SUITES["dyno"], shipped("dyno"), results_dir=folder, timeout=120).journal
 
 
 def write_sql(call: ToolCall) -> list[ToolCall]:

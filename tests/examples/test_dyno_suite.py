@@ -1,4 +1,4 @@
-"""The Karat 1 suite of the dyno agent: it passes, nothing wrong passes, and each new field fails for a planted bug."""
+"""The Carob 1 suite of the dyno agent: it passes, nothing wrong passes, and each new field fails for a planted bug."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Callable
 import pytest
 from msgspec import structs
 
-import karat
+import carob
 from catalogs import CATALOG
-from karat.analysis.audit.run_audit import audit
-from karat.analysis.lint.linter import lint
-from karat.analysis.lint.target import target_info
-from karat.evidence.merge import merge_turns
-from karat.journal.reader import Journal
-from karat.model.trace import Tokens, ToolCall, Trace
-from karat.model.verdict import CaseStatus, Status
-from karat.scoring import verdicts
-from karat.suites.documents.source import read_bytes
-from karat.suites.reading import locate_suite
-from karat1_fields import DYNO, SUITES, Row
+from carob.analysis.audit.run_audit import audit
+from carob.analysis.lint.linter import lint
+from carob.analysis.lint.target import target_info
+from carob.evidence.merge import merge_turns
+from carob.journal.reader import Journal
+from carob.model.trace import Tokens, ToolCall, Trace
+from carob.model.verdict import CaseStatus, Status
+from carob.scoring import verdicts
+from carob.suites.documents.source import read_bytes
+from carob.suites.reading import locate_suite
+from carob1_fields import DYNO, SUITES, Row
 from recordings import ROOT, shipped
 
 SUITE = SUITES["dyno"]
@@ -34,7 +34,7 @@ def journal(tmp_path_factory: pytest.TempPathFactory) -> Journal:
         patch.chdir(ROOT)
         for name in ("DYNO_DATABASE_URL", "DYNO_MODEL", "DYNO_NOW"):
             patch.delenv(name, raising=False)
-        return karat.run(SUITE, shipped("dyno"), results_dir=folder, timeout=120).journal
+        return carob.run(SUITE, shipped("dyno"), results_dir=folder, timeout=120).journal
 
 
 def test_it_holds(journal: Journal) -> None:

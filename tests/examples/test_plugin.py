@@ -23,7 +23,7 @@ def uv() -> str:
 
 
 class Environment:
-    """Karat and the package, both from wheels, with what Karat depends on and nothing else."""
+    """Carob and the package, both from wheels, with what Carob depends on and nothing else."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -44,9 +44,9 @@ class Environment:
         ran = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=300, check=False)
         assert ran.returncode == 0, ran.stderr
 
-    def karat(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def carob(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         environ = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-        command = [str(self.home / "bin" / "karat"), *arguments]
+        command = [str(self.home / "bin" / "carob"), *arguments]
         return subprocess.run(
             command, cwd=self.folder, env=environ, capture_output=True, text=True, timeout=120, check=False
         )
@@ -59,10 +59,10 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
 
 def test_the_package_plugs_in_and_a_report_that_fails_loses_nothing(environment: Environment) -> None:
     suite, target = str(PLUGIN / "manners.json"), ("--target", "parrot:Hello")
-    proved = environment.karat("self-test")
+    proved = environment.carob("self-test")
     assert proved.stdout.endswith("SELF-TEST PASS\n"), proved
 
-    ran = environment.karat("run", suite, *target, "--report", "tsv=cases.tsv")
+    ran = environment.carob("run", suite, *target, "--report", "tsv=cases.tsv")
     assert ran.returncode == 1, ran
     assert "PASS     calm" in ran.stdout
     assert "FAIL     shrill" in ran.stdout
@@ -76,13 +76,13 @@ def test_the_package_plugs_in_and_a_report_that_fails_loses_nothing(environment:
         ["total", "2"],
     ]
 
-    (module,) = environment.home.rglob("karat_manners/report.py")
+    (module,) = environment.home.rglob("carob_manners/report.py")
     module.write_text(module.read_text().replace('self._out.write(f"total', 'raise KeyError(f"total'))
-    broken = environment.karat("run", suite, *target, "--report", "tsv=broken.tsv", "--results-dir", "second")
+    broken = environment.carob("run", suite, *target, "--report", "tsv=broken.tsv", "--results-dir", "second")
     assert broken.returncode == 3, broken
     assert "1 passed, 1 failed" in broken.stdout
     (line,) = broken.stderr.splitlines()
-    assert line.startswith("karat: broken.tsv: report 'tsv' failed: KeyError: ")
+    assert line.startswith("carob: broken.tsv: report 'tsv' failed: KeyError: ")
     left = sorted(path.suffix for path in (environment.folder / "second").iterdir())
     assert left == [".json", ".jsonl", ".md"]
     assert not (environment.folder / "broken.tsv").exists()
@@ -90,29 +90,29 @@ def test_the_package_plugs_in_and_a_report_that_fails_loses_nothing(environment:
 
 def test_every_command_takes_the_format_of_the_package(environment: Environment) -> None:
     suite, results = str(PLUGIN / "returns.yaml"), environment.folder / "playbooks"
-    assert environment.karat("validate", suite).stdout == f"{suite}: playbook, 2 cases, 7 checks\n"
-    assert environment.karat("list", suite).stdout.splitlines() == [
+    assert environment.carob("validate", suite).stdout == f"{suite}: playbook, 2 cases, 7 checks\n"
+    assert environment.carob("list", suite).stdout.splitlines() == [
         "kettle\tscene\tI would like to return this kettle.",
         "angry\tscene\tThis is the third broken kettle!!",
     ]
-    ran = environment.karat("run", suite, "--results-dir", str(results))  # by the target that it names
+    ran = environment.carob("run", suite, "--results-dir", str(results))  # by the target that it names
     assert ran.returncode == 1, ran
     assert "PASS     kettle" in ran.stdout
     assert "FAIL     angry" in ran.stdout
     assert "failed    agent[0]" in ran.stdout
-    assert environment.karat("lint", suite).stdout == f"{suite}: 2 cases, no smell\n"
+    assert environment.carob("lint", suite).stdout == f"{suite}: 2 cases, no smell\n"
     (journal,) = results.glob("*.jsonl")
-    audit = environment.karat("audit", str(journal), "--min-kill", "0.1")
+    audit = environment.carob("audit", str(journal), "--min-kill", "0.1")
     assert "1 case audited" in audit.stdout, audit
     assert "answer-emptied              1/1" in audit.stdout
-    converted = environment.karat("convert", suite, "-o", "returns.karat.yaml")
+    converted = environment.carob("convert", suite, "-o", "returns.carob.yaml")
     assert converted.returncode == 0, converted
-    text = (environment.folder / "returns.karat.yaml").read_text()
-    assert "# 4 expectations without an equivalent in Karat 1" in text
-    assert '# No equivalent in Karat 1: not must_say_any {"phrases":["not our problem"]} (agent[1]).' in text
-    again = environment.karat("run", "returns.karat.yaml", "--target", "parrot:Hello", "--results-dir", "converted")
+    text = (environment.folder / "returns.carob.yaml").read_text()
+    assert "# 4 expectations without an equivalent in Carob 1" in text
+    assert '# No equivalent in Carob 1: not must_say_any {"phrases":["not our problem"]} (agent[1]).' in text
+    again = environment.carob("run", "returns.carob.yaml", "--target", "parrot:Hello", "--results-dir", "converted")
     assert "PASS     kettle" in again.stdout, again
     assert "FAIL     angry" in again.stdout
-    schema = json.loads(environment.karat("schema", "playbook").stdout)
+    schema = json.loads(environment.carob("schema", "playbook").stdout)
     assert schema["title"] == "Support playbook"
     assert list(schema["$defs"]) == ["Scene", "Rule"]

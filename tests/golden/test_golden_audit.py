@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from golden_runs import DECISIONS, QA
 
-import karat
+import carob
 from recordings import DYNO, ROOT, Recorded
 
-KARAT = Path(sys.executable).parent / "karat"
+CAROB = Path(sys.executable).parent / "carob"
 
 
 def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([KARAT, *arguments], capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run([CAROB, *arguments], capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.mark.parametrize("suite", DYNO, ids=lambda suite: Path(suite).stem)
@@ -26,7 +26,7 @@ def test_the_audit_proves_the_set(suite: str, recorded: Recorded, tmp_path: Path
     ran = command("audit", shutil.copy(recorded(suite).path, tmp_path), "--min-kill", "0.95")
     assert ran.returncode == 0, ran.stdout
     audit = json.loads(next(tmp_path.glob("*.audit.json")).read_text())
-    assert len(audit["cases"]) == len(karat.load_suite(ROOT / suite).cases)
+    assert len(audit["cases"]) == len(carob.load_suite(ROOT / suite).cases)
     for unwanted in ("Brittle", "Not audited", "Controls that pass"):
         assert unwanted not in ran.stdout
 

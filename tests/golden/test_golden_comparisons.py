@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from golden_runs import DECISIONS
 
-import karat
+import carob
 from dyno_agent.tools import TOOLS
-from karat import api
-from karat.analysis.compare.model import Change, Comparison
+from carob import api
+from carob.analysis.compare.model import Change, Comparison
 
 REPEAT = 4
 CASES = ["conflicts_in_schedule", "conflicts_in_some_days", "completed_tests", "completed_brake_tests", "running_tests",
@@ -28,7 +28,7 @@ async def broken(**given: Any) -> Any:
 
 async def run(folder: Path) -> str:
     return (
-        await karat.arun(DECISIONS, "dyno", cases=CASES, repeat=REPEAT, concurrency=8, workers=0, results_dir=folder)
+        await carob.arun(DECISIONS, "dyno", cases=CASES, repeat=REPEAT, concurrency=8, workers=0, results_dir=folder)
     ).journal.path
 
 
@@ -39,7 +39,7 @@ def changed(found: Comparison, change: Change) -> set[str]:
 async def test_a_bug_a_flaky_tool_and_a_repair_are_distinguished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / "karat-results"
+    folder = tmp_path / "carob-results"
     good = await run(folder)
     conflicts, counts = tool("detect_conflicts"), tool("completed_tests_count")
     with monkeypatch.context() as planted:

@@ -25,14 +25,14 @@ SECTIONS = {"agent_decisions_v1.0.0.json": "decisions", "agent_qa_v1.0.0.json": 
 def project(tmp_path: Path) -> Path:
     """A copy of what the runner needs, so that its results go elsewhere."""
     shutil.copytree(ROOT / "eval", tmp_path / "eval", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "karat.toml", tmp_path)
+    shutil.copy(ROOT / "carob.toml", tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     (tmp_path / ".venv").symlink_to(sys.prefix)
     return tmp_path
 
 
 def run(project: Path, script: str = "run_agent_golden.py", *arguments: str) -> subprocess.CompletedProcess[str]:
-    """`cd eval` first, as a user does, and by an interpreter without Karat, as a system's own is."""
+    """`cd eval` first, as a user does, and by an interpreter without Carob, as a system's own is."""
     command = [sys.executable, "-S", script, *arguments]
     return subprocess.run(command, cwd=project / "eval", capture_output=True, text=True, timeout=600, check=False)
 
@@ -56,7 +56,7 @@ def test_all_green(project: Path) -> None:
     total = sum(section.count("✓") for section in sections)
     summary = f"{RULE}\nSUMMARY\n{RULE}\nPassed: {total}\nFailed: 0\nTotal:  {total}\n\n✓ All tests passed\n"
     assert ran.stdout == "\n".join((*sections, summary))
-    made = [path.name for path in (project / "karat-results").iterdir()]
+    made = [path.name for path in (project / "carob-results").iterdir()]
     assert sorted(name.split("-2")[0] + Path(name).suffix for name in made) == [
         "agent_decisions_v1.0.0.jsonl",
         "agent_qa_v1.0.0.jsonl",
@@ -109,7 +109,7 @@ def with_agent(project: Path, code: str) -> None:
     """Another agent than the dyno agent, which is soon there."""
     write_sets(project, decisions=FAILING, qa=FAILING_QA)
     (project / "other.py").write_text(code)
-    (project / "karat.toml").write_text('[targets.dyno]\nuse = "python:other:agent"\n')
+    (project / "carob.toml").write_text('[targets.dyno]\nuse = "python:other:agent"\n')
 
 
 def test_an_agent_that_breaks_is_an_error_with_its_reason(project: Path) -> None:
@@ -127,7 +127,7 @@ def test_nobody_has_to_listen_to_the_end(project: Path) -> None:
         command, shell=True, cwd=project / "eval", capture_output=True, text=True, timeout=600, check=False
     )
     assert (ran.stdout, ran.stderr) == (f"{RULE}\n", "")
-    reports = [json.loads(path.read_text()) for path in (project / "karat-results").glob("*.json")]
+    reports = [json.loads(path.read_text()) for path in (project / "carob-results").glob("*.json")]
     assert sorted(report["summary"]["total"] for report in reports) == [1, 2]
 
 
@@ -135,7 +135,7 @@ def test_it_takes_no_arguments(project: Path) -> None:
     ran = run(project, "run_agent_golden.py", "--help")
     assert (ran.returncode, ran.stdout) == (1, "")
     assert ran.stderr == "usage: run_agent_golden.py, without arguments\n"
-    assert not (project / "karat-results").exists()
+    assert not (project / "carob-results").exists()
 
 
 @pytest.mark.parametrize("script", ["run_agent_golden.py", "run_agent_golden_llm.py"])
@@ -143,7 +143,7 @@ def test_without_an_environment_it_says_how_to_make_one(project: Path, script: s
     (project / ".venv").unlink()
     ran = run(project, script)
     assert (ran.returncode, ran.stdout) == (1, "")
-    assert ran.stderr == "karat is not installed: run `make setup` in the project's folder first\n"
+    assert ran.stderr == "carob is not installed: run `make setup` in the project's folder first\n"
 
 
 @pytest.mark.parametrize("script", ["run_agent_golden.py", "run_agent_golden_llm.py"])
@@ -168,7 +168,7 @@ def test_an_agent_that_ends_the_process_is_no_success(project: Path) -> None:
         "builder.add_edge(START, 'leave')\n"
         "graph = builder.compile()\n"
     )
-    (project / "karat.toml").write_text('[targets.dyno]\nuse = "langgraph:leaving:graph"\n')
+    (project / "carob.toml").write_text('[targets.dyno]\nuse = "langgraph:leaving:graph"\n')
     ran = run(project)
     assert (ran.returncode, ran.stderr) == (1, "")
     reason = "  • Error: the agent's process ended: exit code 0\n"
@@ -204,7 +204,7 @@ def test_a_language_model_drives_the_agent_and_is_judged(project: Path) -> None:
     assert ran.stdout.count("(wanted: ") == 1
     lines = [
         json.loads(line)
-        for file in sorted((project / "karat-results").glob("agent_*.jsonl"))
+        for file in sorted((project / "carob-results").glob("agent_*.jsonl"))
         for line in file.read_text().splitlines()
     ]
     records = [line for line in lines if "trace" in line]

@@ -10,7 +10,7 @@ import pytest
 from golden_runs import DECISIONS, QA, SETS, records, red, verdicts
 from msgspec import structs
 
-import karat
+import carob
 from dyno_agent import booking, rules
 from recordings import DYNO, ROOT, Recorded
 
@@ -74,7 +74,7 @@ RED = {
 
 @pytest.mark.parametrize("suite", DYNO, ids=lambda suite: Path(suite).stem)
 def test_all_green(suite: str, recorded: Recorded) -> None:
-    assert {r.case.id for r in recorded(suite).records() if r.status is not karat.CaseStatus.PASS} == set()
+    assert {r.case.id for r in recorded(suite).records() if r.status is not carob.CaseStatus.PASS} == set()
 
 
 @pytest.mark.parametrize("rule", [rule.name for rule in rules.RULES])
@@ -109,7 +109,7 @@ async def test_postgresql_gives_the_same_verdicts(
 
 
 async def test_the_database_is_the_one_that_is_named(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    suite = karat.load_suite(DECISIONS)
+    suite = carob.load_suite(DECISIONS)
     refusal = structs.replace(suite, cases=tuple(c for c in suite.cases if c.id == "second_statement_refused"))
     on_sqlite = (await records(refusal))[0].trace.final_message
     monkeypatch.setenv("DYNO_DATABASE_URL", postgres_url)

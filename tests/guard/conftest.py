@@ -1,5 +1,5 @@
 """Each test is in a folder of its own, with the command line in this process."""
 
-from cli.fixtures import here, karat
+from cli.fixtures import here, carob
 
-__all__ = ["here", "karat"]
+__all__ = ["here", "carob"]

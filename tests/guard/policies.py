@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 DESK = """
-karat: 1
+carob: 1
 tools: { writes: ["pay_*"] }
 rules:
   - id: explicit-yes
@@ -21,7 +21,7 @@ rules:
     at_most: 1
 """
 CALLS = """
-karat: 1
+carob: 1
 rules:
   - id: look-first
     why: Look an invoice up before you pay it.
@@ -29,14 +29,14 @@ rules:
     needs: { before: { call: get_invoice, success: true, arguments: { id: { $same: id } } } }
 """
 BIG = """
-karat: 1
+carob: 1
 rules:
   - { id: big, why: A person looks at large sums., mode: ask, each: { call: pay_invoice },
       where: { each.arguments.amount: { $lte: 100 } } }
 """
 
 
-def write_policy(folder: Path, text: str = DESK, name: str = "policy.karat.yaml") -> Path:
+def write_policy(folder: Path, text: str = DESK, name: str = "policy.carob.yaml") -> Path:
     path = folder / name
     path.write_text(text, encoding="utf-8")
     return path

@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-import karat
+import carob
 from guard.policies import BIG, DESK, write_policy
 from guard.test_hook import Desk
-from karat.guard.conversation import MOST_EVENTS, GuardedConversation
-from karat.guard.decision import Decision
-from karat.guard.hook_events import PROBE, answer_event
-from karat.guard.hook_protocol import BLOCK
-from karat.guard.policy import load_policy
+from carob.guard.conversation import MOST_EVENTS, GuardedConversation
+from carob.guard.decision import Decision
+from carob.guard.hook_events import PROBE, answer_event
+from carob.guard.hook_protocol import BLOCK
+from carob.guard.policy import load_policy
 
 PAY = {"tool_name": "pay_invoice", "tool_input": {"id": "A"}, "tool_use_id": "t"}
 
@@ -170,7 +170,7 @@ def test_a_clock_that_went_back_makes_conditions_on_time_unknown(tmp_path: Path)
 
 
 def test_an_approval_with_other_arguments_or_late_or_twice_is_none(tmp_path: Path) -> None:
-    guard = karat.Guard(write_policy(tmp_path, BIG))
+    guard = carob.Guard(write_policy(tmp_path, BIG))
     with guard.conversation() as c:
         asked = c.allow("pay_invoice", {"amount": 500})
         assert not c.allow("pay_invoice", {"amount": 501}, approval=asked.approval)
@@ -184,13 +184,13 @@ class TestStore:
         return tmp_path / "store.sqlite"
 
     def legal(self, tmp_path: Path, store: Path) -> GuardedConversation:
-        c = karat.Guard(write_policy(tmp_path), store=store).open("c", is_new=True)
+        c = carob.Guard(write_policy(tmp_path), store=store).open("c", is_new=True)
         c.user("Yes.")
         c.report(c.allow("get_invoice", {"id": "A"}), {"total": 80})
         return c
 
     def test_locked(self, tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("karat.guard.store.BUSY_SECONDS", 0.05)
+        monkeypatch.setattr("carob.guard.store.BUSY_SECONDS", 0.05)
         c = self.legal(tmp_path, store)
         other = sqlite3.connect(store, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
@@ -201,20 +201,20 @@ class TestStore:
     def test_destroyed(self, tmp_path: Path, store: Path) -> None:
         self.legal(tmp_path, store)
         store.write_bytes(b"not a database" * 100)
-        with pytest.raises(karat.KaratError, match="the store cannot be used"):
-            karat.Guard(write_policy(tmp_path), store=store)
+        with pytest.raises(carob.CarobError, match="the store cannot be used"):
+            carob.Guard(write_policy(tmp_path), store=store)
 
     def test_emptied(self, tmp_path: Path, store: Path) -> None:
         self.legal(tmp_path, store)
         store.unlink()
-        again = karat.Guard(write_policy(tmp_path), store=store).open("c")
+        again = carob.Guard(write_policy(tmp_path), store=store).open("c")
         assert "was not seen" in again.allow("pay_invoice", {"id": "A"}).message
 
     def test_readable_by_others(self, tmp_path: Path, store: Path) -> None:
         self.legal(tmp_path, store)
         store.chmod(0o644)
-        with pytest.raises(karat.KaratError, match="others may read"):
-            karat.Guard(write_policy(tmp_path), store=store)
+        with pytest.raises(carob.CarobError, match="others may read"):
+            carob.Guard(write_policy(tmp_path), store=store)
 
     def test_killed_between_deciding_and_keeping(self, tmp_path: Path, store: Path) -> None:
         c = self.legal(tmp_path, store)
@@ -227,7 +227,7 @@ class TestStore:
 class TestHook:
     @pytest.fixture
     def desk(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
-        monkeypatch.setattr("karat.guard.install.prove_blocking", lambda command, file: None)
+        monkeypatch.setattr("carob.guard.install.prove_blocking", lambda command, file: None)
         desk = Desk(tmp_path)
         desk.tell("SessionStart", source="startup")
         desk.tell("UserPromptSubmit", prompt="Yes.")
@@ -239,7 +239,7 @@ class TestHook:
         ("change", "why"),
         [
             pytest.param(lambda desk: desk.policy.unlink(), "the rules cannot be read", id="rules-removed"),
-            pytest.param(lambda desk: desk.policy.write_text("karat: 1\n"), "not those that were", id="rules-edited"),
+            pytest.param(lambda desk: desk.policy.write_text("carob: 1\n"), "not those that were", id="rules-edited"),
             pytest.param(lambda desk: desk.policy.write_text(DESK[:90]), "not those that were", id="rules-torn"),
             pytest.param(lambda desk: desk.file.unlink(), "cannot be read", id="installation-removed"),
             pytest.param(lambda desk: desk.file.write_text("{}"), "not those that were", id="installation-edited"),
@@ -283,7 +283,7 @@ class TestHook:
         probe = {"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": PROBE, "tool_input": {}}
         command = desk.installed.command
         python = command.split()[0]
-        for broken in (command.replace(python, "/gone/python"), command.replace("karat.guard.hook", "karat.gone")):
+        for broken in (command.replace(python, "/gone/python"), command.replace("carob.guard.hook", "carob.gone")):
             assert desk.shell(probe, broken).returncode == BLOCK
         env = {"PATH": ""}
         done = subprocess.run(
@@ -292,7 +292,7 @@ class TestHook:
         assert done.returncode == BLOCK
 
     def test_it_gives_no_answer_in_time(self, desk: Desk) -> None:
-        command = desk.installed.command.replace("-m karat.guard.hook", f"-c {_SLOW!r}".replace("'", '"'))
+        command = desk.installed.command.replace("-m carob.guard.hook", f"-c {_SLOW!r}".replace("'", '"'))
         process = subprocess.Popen(
             ["/bin/sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
@@ -312,4 +312,4 @@ class TestHook:
         assert desk.tell("PreToolUse", **PAY).code == BLOCK
 
 
-_SLOW = "import sys; import karat.guard.hook as h; h.DEADLINE = 0.2; sys.exit(h.run_hook(sys.argv[1:]))"
+_SLOW = "import sys; import carob.guard.hook as h; h.DEADLINE = 0.2; sys.exit(h.run_hook(sys.argv[1:]))"

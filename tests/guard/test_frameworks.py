@@ -1,4 +1,4 @@
-"""The guard over the seam where Karat's stubs and faults stop calls: LangGraph's tools, threads, approvals, runs."""
+"""The guard over the seam where Carob's stubs and faults stop calls: LangGraph's tools, threads, approvals, runs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command
 
-import karat
+import carob
 from guard.policies import BIG, CALLS, write_policy
-from karat.targets.in_process.cases import CASES
-from karat.targets.in_process.wrapping import WRAPPING
+from carob.targets.in_process.cases import CASES
+from carob.targets.in_process.wrapping import WRAPPING
 
 PAID: list[dict[str, Any]] = []
 
@@ -58,7 +58,7 @@ def answers(state: dict[str, Any]) -> list[ToolMessage]:
 
 
 def test_a_tool_of_langgraph_is_refused_and_the_model_reads_why(tmp_path: Path) -> None:
-    guard = karat.Guard(write_policy(tmp_path, CALLS))
+    guard = carob.Guard(write_policy(tmp_path, CALLS))
     graph = graph_of(("pay_invoice", {"id": "A"}), ("get_invoice", {"id": "A"}), ("pay_invoice", {"id": "A"}))
     with guard.frameworks(), guard.conversation():
         refused, _, paid = answers(graph.invoke({"messages": []}))
@@ -69,7 +69,7 @@ def test_a_tool_of_langgraph_is_refused_and_the_model_reads_why(tmp_path: Path) 
 
 
 def test_a_lookup_that_raised_is_none(tmp_path: Path) -> None:
-    guard = karat.Guard(write_policy(tmp_path, CALLS))
+    guard = carob.Guard(write_policy(tmp_path, CALLS))
     graph = graph_of(("get_invoice", {"id": "none"}), ("pay_invoice", {"id": "none"}))
     with guard.frameworks(), guard.conversation():
         graph.invoke({"messages": []})
@@ -82,7 +82,7 @@ def pay_in_thread() -> None:
 
 
 def test_a_call_of_no_conversation_is_refused(tmp_path: Path) -> None:
-    guard = karat.Guard(write_policy(tmp_path, CALLS))
+    guard = carob.Guard(write_policy(tmp_path, CALLS))
     with guard.frameworks():
         [refused] = answers(graph_of(("pay_invoice", {"id": "A"})).invoke({"messages": []}))
         assert "belongs to no conversation" in refused.content
@@ -96,7 +96,7 @@ def test_a_call_of_no_conversation_is_refused(tmp_path: Path) -> None:
 
 
 def test_langgraph_is_interrupted_for_an_approval(tmp_path: Path) -> None:
-    guard = karat.Guard(write_policy(tmp_path, BIG))
+    guard = carob.Guard(write_policy(tmp_path, BIG))
     for answer, paid in ((True, 1), ("no", 1), ({"type": "approve"}, 2)):
         graph = graph_of(("pay_invoice", {"amount": 500}), checkpointer=InMemorySaver())
         config = {"configurable": {"thread_id": "t"}}
@@ -110,7 +110,7 @@ def test_langgraph_is_interrupted_for_an_approval(tmp_path: Path) -> None:
 
 
 def test_an_approval_of_other_arguments_is_none(tmp_path: Path) -> None:
-    guard = karat.Guard(write_policy(tmp_path, BIG))
+    guard = carob.Guard(write_policy(tmp_path, BIG))
     graph = graph_of(("pay_invoice", {"amount": 500}), checkpointer=InMemorySaver())
     config: Any = {"configurable": {"thread_id": "t"}}
     with guard.frameworks(), guard.conversation("t"):
@@ -123,8 +123,8 @@ def test_an_approval_of_other_arguments_is_none(tmp_path: Path) -> None:
     assert "__interrupt__" in state or "other arguments" in answers(state)[0].content
 
 
-def test_an_agent_with_a_guard_of_its_own_is_run_by_karat(tmp_path: Path) -> None:
-    guard = karat.Guard(write_policy(tmp_path, CALLS))
+def test_an_agent_with_a_guard_of_its_own_is_run_by_carob(tmp_path: Path) -> None:
+    guard = carob.Guard(write_policy(tmp_path, CALLS))
 
     def answer(prompt: str) -> str:
         with guard.frameworks(), guard.conversation(user=prompt):
@@ -132,7 +132,7 @@ def test_an_agent_with_a_guard_of_its_own_is_run_by_karat(tmp_path: Path) -> Non
         return str(answers(state)[0].content)
 
     case = {"id": "a", "prompt": "Pay.", "expected": {"tool_calls_any": ["pay_invoice"]}}
-    [record] = karat.run({"karat": 1, "cases": [case]}, answer, results_dir=tmp_path)
+    [record] = carob.run({"carob": 1, "cases": [case]}, answer, results_dir=tmp_path)
     [call] = record.trace.tool_calls
     assert (call.name, call.started) == ("pay_invoice", False)
     assert not PAID

@@ -15,10 +15,10 @@ import pytest
 
 from cli.support import Ran
 from guard.policies import BIG, CALLS, DESK, write_policy
-from karat.errors import ConfigError, KaratError
-from karat.guard.hook_events import HookAnswer, answer_event
-from karat.guard.hook_protocol import BLOCK, OK
-from karat.guard.install import (
+from carob.errors import ConfigError, CarobError
+from carob.guard.hook_events import HookAnswer, answer_event
+from carob.guard.hook_protocol import BLOCK, OK
+from carob.guard.install import (
     MODULE,
     GuardInstallation,
     change_settings,
@@ -28,8 +28,8 @@ from karat.guard.install import (
     plan_removal,
     prove_blocking,
 )
-from karat.guard.journal import find_unasked
-from karat.guard.policy import load_policy
+from carob.guard.journal import find_unasked
+from carob.guard.policy import load_policy
 
 SESSION = {"session_id": "s", "transcript_path": "/t.jsonl", "cwd": "/", "permission_mode": "default"}
 
@@ -76,7 +76,7 @@ def module_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     # Its own test proves the self-test, which starts four processes.
-    monkeypatch.setattr("karat.guard.install.prove_blocking", lambda command, file: None)
+    monkeypatch.setattr("carob.guard.install.prove_blocking", lambda command, file: None)
     return Desk(tmp_path)
 
 
@@ -138,7 +138,7 @@ def test_tools_of_mcp_servers_are_known_by_their_own_names(desk: Desk) -> None:
 )
 def test_a_tool_has_the_name_that_rules_give_it(tmp_path: Path, rules: list[dict[str, str]], name: str) -> None:
     listed = [{"id": f"r{number}", "each": each, "at_most": 1} for number, each in enumerate(rules)]
-    policy = load_policy(write_policy(tmp_path, json.dumps({"karat": 1, "rules": listed})))
+    policy = load_policy(write_policy(tmp_path, json.dumps({"carob": 1, "rules": listed})))
     assert policy.find_name("mcp__my__desk__pay" if name == "desk__pay" else "mcp__desk__pay") == name
     assert policy.find_name("mcp__pay") == "mcp__pay"
 
@@ -162,7 +162,7 @@ def test_a_session_whose_beginning_was_not_seen_is_not_trusted(desk: Desk, sourc
 
 
 def test_the_host_asks_where_a_rule_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karat.guard.install.prove_blocking", lambda command, file: None)
+    monkeypatch.setattr("carob.guard.install.prove_blocking", lambda command, file: None)
     desk = Desk(tmp_path, BIG + "  - {id: once, each: {call: pay_invoice, success: true}, at_most: 1}\n")
     desk.tell("SessionStart", source="startup")
     asked = desk.call("pay_invoice", "t1", amount=500)
@@ -175,7 +175,7 @@ def test_the_host_asks_where_a_rule_asks(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_where_the_host_cannot_ask_the_call_is_blocked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karat.guard.install.prove_blocking", lambda command, file: None)
+    monkeypatch.setattr("carob.guard.install.prove_blocking", lambda command, file: None)
     desk = Desk(tmp_path, BIG, "codex")
     desk.tell("SessionStart", source="startup")
     assert desk.call("pay_invoice", amount=500).code == BLOCK
@@ -216,30 +216,30 @@ def test_a_guard_that_does_not_block_is_not_installed(desk: Desk) -> None:
 
 
 def test_install_and_check_by_the_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, karat: Callable[..., Ran]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, carob: Callable[..., Ran]
 ) -> None:
     (tmp_path / "project").mkdir()
     monkeypatch.chdir(tmp_path / "project")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.delenv("XDG_STATE_HOME", raising=False)
     policy = write_policy(tmp_path)
-    run = karat("guard", "install", str(policy))
+    run = carob("guard", "install", str(policy))
     assert run.code == 0, run.err
     assert "self-test: blocks" in run.out
     settings = tmp_path / "home" / ".claude" / "settings.json"
     assert MODULE in settings.read_text()
-    assert karat("guard", "install", str(policy), "--remove").out.endswith("removed\n")
+    assert carob("guard", "install", str(policy), "--remove").out.endswith("removed\n")
     assert MODULE not in settings.read_text()
-    assert karat("guard", "hook", "only a file").code == BLOCK, "hosts go on after any other code"
-    assert "explicit-yes  blocks" in karat("guard", "check", str(policy), "--by", "hook").out
+    assert carob("guard", "hook", "only a file").code == BLOCK, "hosts go on after any other code"
+    assert "explicit-yes  blocks" in carob("guard", "check", str(policy), "--by", "hook").out
 
 
 def test_a_decision_loads_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is a process of its own for each event: what readers of suites and rare conditions need stays out."""
     pytest.importorskip("cel_expr_python", reason="conditions in CEL need the extra cel")
-    monkeypatch.setattr("karat.guard.install.prove_blocking", lambda command, file: None)
+    monkeypatch.setattr("carob.guard.install.prove_blocking", lambda command, file: None)
     desk = Desk(tmp_path, CALLS + "  - { id: small, each: { call: pay_invoice }, where: each.arguments.id != 'B' }\n")
-    code = "import sys; from karat.guard.hook import run_hook; run_hook(sys.argv[1:]); print(*sys.modules)"
+    code = "import sys; from carob.guard.hook import run_hook; run_hook(sys.argv[1:]); print(*sys.modules)"
     event = {"hook_event_name": "PreToolUse", **SESSION, "tool_name": "pay_invoice", "tool_input": {"id": "A"}}
     done = subprocess.run(
         [sys.executable, "-I", "-c", code, desk.file, desk.pin], input=json.dumps(event).encode(), capture_output=True
@@ -247,7 +247,7 @@ def test_a_decision_loads_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert b"look-first" in done.stderr
     assert b"small" not in done.stderr
     loaded = set(done.stdout.decode().split())
-    assert "karat.guard.conversation" in loaded
+    assert "carob.guard.conversation" in loaded
     assert not loaded & {"cel_expr_python", "regex", "importlib.metadata", "yaml", "click", "asyncio", "html"}
 
 
@@ -259,7 +259,7 @@ def test_in_a_terminal_it_says_what_to_type(desk: Desk) -> None:
     os.close(master)
     assert done.returncode == BLOCK
     [line] = done.stderr.splitlines()
-    assert "Type instead: karat guard install POLICY" in line
+    assert "Type instead: carob guard install POLICY" in line
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_in_a_terminal_it_says_what_to_type(desk: Desk) -> None:
     ],
 )
 def test_it_shows_what_it_would_write_and_for_which_sessions(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, karat: Callable[..., Ran],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, carob: Callable[..., Ran],
     host: str, options: tuple[str, ...], variable: str, settings: str, scope: str,
 ) -> None:  # fmt: skip
     (tmp_path / "project").mkdir()
@@ -295,18 +295,18 @@ def test_it_shows_what_it_would_write_and_for_which_sessions(
         path.write_text('{\n  "model": "m"\n}\n')
     before = sorted(tmp_path.rglob("*"))
     command = ("guard", "install", str(policy), "--host", host, *options)
-    shown = karat(*command, "--dry-run")
+    shown = carob(*command, "--dry-run")
     assert shown.code == 0, shown.err
     assert f"hooks: {path}, for " in shown.out
     assert scope in shown.out
     assert shown.out.endswith("nothing was written\n")
     assert sorted(tmp_path.rglob("*")) == before
-    assert karat(*command).code == 0
+    assert carob(*command).code == 0
     added = [line for line in path.read_text().splitlines() if line.strip() not in ("{", "}", '"model": "m"')]
     assert added
     assert all(f"+{line}" in shown.out.splitlines() for line in added)
     assert not [line for line in shown.out.splitlines() if line.startswith("-") and "model" not in line]
-    removal = karat(*command, "--remove", "--dry-run")
+    removal = carob(*command, "--remove", "--dry-run")
     assert all(f"-{line}" in removal.out.splitlines() for line in added)
     assert MODULE in path.read_text()
 
@@ -327,14 +327,14 @@ def test_hooks_of_others_and_for_other_rules_stay(desk: Desk) -> None:
     tree = json.loads(settings.read_text())
     tree["hooks"]["PreToolUse"][0]["hooks"].append(own)
     settings.write_text(json.dumps(tree))
-    desk.policy = write_policy(desk.folder, CALLS, "other.karat.yaml")
+    desk.policy = write_policy(desk.folder, CALLS, "other.carob.yaml")
     second = desk.install().command
     about: dict[str, Any] = {"environ": desk.environ, "workspace": desk.folder / "project"}
     assert second in settings.read_text()
     assert first in settings.read_text()
     change_settings(plan_removal(desk.policy, "claude", **about))
     assert json.loads(settings.read_text()) == tree
-    change_settings(plan_removal(desk.folder / "policy.karat.yaml", "claude", **about))
+    change_settings(plan_removal(desk.folder / "policy.carob.yaml", "claude", **about))
     assert json.loads(settings.read_text()) == {"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [own]}]}}
 
 
@@ -345,19 +345,19 @@ def test_a_large_call_that_no_rule_is_about_is_made(desk: Desk) -> None:
 
 
 def test_the_agent_does_not_install_other_rules(desk: Desk) -> None:
-    assert "belongs to the guard" in desk.call("Bash", command="cd project && karat guard install mine.yaml").error
+    assert "belongs to the guard" in desk.call("Bash", command="cd project && carob guard install mine.yaml").error
 
 
-def test_it_says_where_the_agent_can_change_karat_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_says_where_the_agent_can_change_carob_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_own_python(tmp_path) == ""
     monkeypatch.setattr(sys, "prefix", str(tmp_path / ".venv"))
     assert find_own_python(tmp_path) == str(tmp_path / ".venv")
 
 
 def test_rules_that_are_a_link_to_themselves_are_refused(tmp_path: Path) -> None:
-    loop = tmp_path / "loop.karat.yaml"
+    loop = tmp_path / "loop.carob.yaml"
     loop.symlink_to(loop)
-    with pytest.raises(KaratError, match=r"loop\.karat\.yaml"):
+    with pytest.raises(CarobError, match=r"loop\.carob\.yaml"):
         load_policy(loop)
 
 

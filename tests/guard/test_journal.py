@@ -10,12 +10,12 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-import karat as library
+import carob as library
 from cli.support import Ran
 from guard.policies import DESK, write_policy
-from karat.errors import JournalError
-from karat.guard.journal import KEPT_FILES, GuardHeader, GuardJournal, read_guard_journal
-from karat.rules.events import ConversationEvent
+from carob.errors import JournalError
+from carob.guard.journal import KEPT_FILES, GuardHeader, GuardJournal, read_guard_journal
+from carob.rules.events import ConversationEvent
 
 SECRET = "sk-live-1234567890"
 
@@ -33,16 +33,16 @@ def write_session(folder: Path, *, unasked: bool = False) -> Path:
     return path
 
 
-def test_decisions_are_shown(tmp_path: Path, karat: Callable[..., Ran]) -> None:
-    shown = karat("guard", "log", str(write_session(tmp_path)))
+def test_decisions_are_shown(tmp_path: Path, carob: Callable[..., Ran]) -> None:
+    shown = carob("guard", "log", str(write_session(tmp_path)))
     assert shown.code == 0
     assert "c  blocked  pay_invoice  look-first: Look an invoice up" in shown.out
     assert "3 decisions, 1 refused" in shown.out
-    assert "c  allowed  get_invoice" in karat("guard", "log", "decisions.jsonl", "--all").out
+    assert "c  allowed  get_invoice" in carob("guard", "log", "decisions.jsonl", "--all").out
 
 
-def test_a_call_that_ran_without_a_decision_is_an_error(tmp_path: Path, karat: Callable[..., Ran]) -> None:
-    shown = karat("guard", "log", str(write_session(tmp_path, unasked=True)))
+def test_a_call_that_ran_without_a_decision_is_an_error(tmp_path: Path, carob: Callable[..., Ran]) -> None:
+    shown = carob("guard", "log", str(write_session(tmp_path, unasked=True)))
     assert shown.code == 1
     assert "NOT ASKED" in shown.err
 
@@ -73,7 +73,7 @@ def test_files_replace_each_other(tmp_path: Path) -> None:
     assert indexes == list(range(indexes[0], 200)), "read in order, the oldest file first"
 
 
-@pytest.mark.parametrize("text", ["", "{}\n", "not json\n", '{"karat_guard":1,"policy":"","rules":[]}\n{"at":"x"}\n'])
+@pytest.mark.parametrize("text", ["", "{}\n", "not json\n", '{"carob_guard":1,"policy":"","rules":[]}\n{"at":"x"}\n'])
 def test_what_is_no_journal_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "other.jsonl"
     path.write_text(text)
@@ -92,9 +92,9 @@ def test_a_decision_is_an_event_of_the_current_span(tmp_path: Path) -> None:
         write_session(tmp_path)
     [span] = exporter.get_finished_spans()
     first = span.events[0]
-    assert first.name == "karat.guard.decision"
+    assert first.name == "carob.guard.decision"
     assert dict(first.attributes or {}) == {
-        "karat.guard.verdict": "block",
+        "carob.guard.verdict": "block",
         "gen_ai.tool.name": "pay_invoice",
-        "karat.guard.rule": "look-first",
+        "carob.guard.rule": "look-first",
     }

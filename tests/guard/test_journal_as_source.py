@@ -11,18 +11,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import karat as library
+import carob as library
 from cli.support import Ran
 from guard.policies import BIG, DESK, write_policy
-from karat.evidence.conversation_events import read_conversation
-from karat.evidence.exports.guard_journal import NO_BEGINNING
-from karat.evidence.exports.reading import read_conversations
-from karat.evidence.exports.record import RecordedConversation
-from karat.guard.conversation import GuardedConversation
-from karat.guard.journal import GuardHeader, GuardJournal
-from karat.guard.policy import load_policy
-from karat.model.trace import SECRETS_REMOVED
-from karat.rules.monitor import judge_events
+from carob.evidence.conversation_events import read_conversation
+from carob.evidence.exports.guard_journal import NO_BEGINNING
+from carob.evidence.exports.reading import read_conversations
+from carob.evidence.exports.record import RecordedConversation
+from carob.guard.conversation import GuardedConversation
+from carob.guard.journal import GuardHeader, GuardJournal
+from carob.guard.policy import load_policy
+from carob.model.trace import SECRETS_REMOVED
+from carob.rules.monitor import judge_events
 
 WATCHED = DESK.replace("    each:", "    mode: observe\n    each:")
 
@@ -55,7 +55,7 @@ def test_a_conversation_is_what_the_guard_saw(tmp_path: Path) -> None:
     trace = conversation.trace
     assert (conversation.id, conversation.format, trace.input, trace.final_message) == (
         "c-1",
-        "karat-guard",
+        "carob-guard",
         "Yes, pay A.",
         "Paid.",
     )
@@ -110,14 +110,14 @@ def test_judged_again_it_comes_out_as_the_guard_knew_it(tmp_path: Path, text: st
     assert again == {verdict.rule: verdict.outcome for verdict in c._monitor.verdicts()}
 
 
-def test_check_judges_it_and_says_that_a_guard_was_passed_by(tmp_path: Path, karat: Callable[..., Ran]) -> None:
+def test_check_judges_it_and_says_that_a_guard_was_passed_by(tmp_path: Path, carob: Callable[..., Ran]) -> None:
     write_desk(tmp_path)
-    checked = karat("check", "decisions.jsonl", "--rules", "policy.karat.yaml")
+    checked = carob("check", "decisions.jsonl", "--rules", "policy.carob.yaml")
     assert checked.code == 0, checked.out
     assert "paid-once             1" in checked.out
     (tmp_path / "decisions.jsonl").unlink()
     write_desk(tmp_path, unasked=True)
-    checked = karat("check", "decisions.jsonl", "--rules", "policy.karat.yaml", "-o", "kept.jsonl", "-o", "r.json")
+    checked = carob("check", "decisions.jsonl", "--rules", "policy.carob.yaml", "-o", "kept.jsonl", "-o", "r.json")
     assert checked.code == 1
     assert "THE GUARD WAS PASSED BY in 1 conversation: a call ran that it was not asked about" in checked.out
     assert "first pay_invoice in c-1" in checked.out
@@ -134,24 +134,24 @@ def test_a_refused_call_that_ended_passed_the_guard_by(tmp_path: Path) -> None:
     assert conversation.trace.possible_calls[0].text == "pay_invoice"
 
 
-def test_passing_a_guard_by_fails_a_check_that_judged_nothing(tmp_path: Path, karat: Callable[..., Ran]) -> None:
+def test_passing_a_guard_by_fails_a_check_that_judged_nothing(tmp_path: Path, carob: Callable[..., Ran]) -> None:
     guard = guard_in(tmp_path)
     with guard.conversation("c") as c:
         c.report("made up", "paid")
     guard.close()
-    other = "karat: 1\nrules:\n  - { id: other, each: { call: close_desk }, at_most: 1 }\n"
-    write_policy(tmp_path, other, "other.karat.yaml")
-    checked = karat("check", "decisions.jsonl", "--rules", "other.karat.yaml")
+    other = "carob: 1\nrules:\n  - { id: other, each: { call: close_desk }, at_most: 1 }\n"
+    write_policy(tmp_path, other, "other.carob.yaml")
+    checked = carob("check", "decisions.jsonl", "--rules", "other.carob.yaml")
     assert checked.code == 1
     assert "a call of which the tool is not known in c" in checked.out
 
 
-def test_draft_and_replay_read_it(tmp_path: Path, karat: Callable[..., Ran]) -> None:
+def test_draft_and_replay_read_it(tmp_path: Path, carob: Callable[..., Ran]) -> None:
     write_desk(tmp_path)
-    assert "pay_invoice" in karat("draft", "decisions.jsonl").out
+    assert "pay_invoice" in carob("draft", "decisions.jsonl").out
     case = {"id": "c-1", "prompt": "Yes, pay A.", "expected": {"tool_calls_any": ["get_invoice"]}}
-    Path("suite.json").write_text(json.dumps({"karat": 1, "cases": [case]}))
-    ran = karat("run", "suite.json", "--target", "replay:decisions.jsonl")
+    Path("suite.json").write_text(json.dumps({"carob": 1, "cases": [case]}))
+    ran = carob("run", "suite.json", "--target", "replay:decisions.jsonl")
     assert ran.code == 0, ran.out + ran.err
 
 
@@ -233,8 +233,8 @@ def test_approvals_and_denials_are_observed_where_there_were_some(tmp_path: Path
 )
 def test_a_line_that_no_guard_wrote_is_refused_with_its_place(tmp_path: Path, line: str) -> None:
     path = tmp_path / "d.jsonl"
-    path.write_text(f'{{"karat_guard":1,"policy":"p","rules":[]}}\n{line}\n')
-    with pytest.raises(library.KaratError, match="karat-guard") as caught:
+    path.write_text(f'{{"carob_guard":1,"policy":"p","rules":[]}}\n{line}\n')
+    with pytest.raises(library.CarobError, match="carob-guard") as caught:
         read(path)
     assert "d.jsonl:2" in str(caught.value)
 
@@ -243,7 +243,7 @@ def test_a_hostile_line_breaks_nothing(tmp_path: Path) -> None:
     path = tmp_path / "d.jsonl"
     event = {"kind": "result", "index": 10**9, "call": "\u202e", "result": [[[]]], "doubt": "\x1b[2J"}
     lines: list[dict[str, Any]] = [
-        {"karat_guard": 1, "policy": "p", "rules": []},
+        {"carob_guard": 1, "policy": "p", "rules": []},
         {"at": 1e308, "conversation": "", "event": event, "decision": {"verdict": 7, "reasons": "none"}},
         {"at": -1, "conversation": "", "event": None, "decision": {"verdict": "block", "tool": ["x"]}},
         {"at": 0, "conversation": "\x1b[2J", "decision": {}},

@@ -16,7 +16,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-import karat
+import carob
 from guard.policies import BIG, CALLS, write_policy
 
 PAID: list[dict[str, Any]] = []
@@ -53,7 +53,7 @@ def nothing_paid() -> None:
     PAID.clear()
 
 
-def agent_of(guard: karat.Guard, *steps: Step, words: str = "", **about: Any) -> Any:
+def agent_of(guard: carob.Guard, *steps: Step, words: str = "", **about: Any) -> Any:
     """An agent whose model gives these answers: words, or the calls of one message."""
 
     def say() -> Iterator[AIMessage]:
@@ -77,7 +77,7 @@ ASK = {"messages": [("user", "Pay A.")]}
 
 @pytest.mark.parametrize("is_async", [False, True])
 def test_a_call_is_refused_and_the_model_reads_why(tmp_path: Path, is_async: bool) -> None:
-    guard = karat.Guard(write_policy(tmp_path, CALLS))
+    guard = carob.Guard(write_policy(tmp_path, CALLS))
     agent = agent_of(guard, [PAY], [LOOK], [PAY], "Paid.")
     with guard.conversation():
         state = asyncio.run(agent.ainvoke(ASK)) if is_async else agent.invoke(ASK)
@@ -89,8 +89,8 @@ def test_a_call_is_refused_and_the_model_reads_why(tmp_path: Path, is_async: boo
 
 
 def test_beside_frameworks_a_call_counts_once(tmp_path: Path) -> None:
-    once = "karat: 1\nrules:\n  - { id: once, each: { call: pay_invoice, success: true }, at_most: 1 }\n"
-    guard = karat.Guard(write_policy(tmp_path, once))
+    once = "carob: 1\nrules:\n  - { id: once, each: { call: pay_invoice, success: true }, at_most: 1 }\n"
+    guard = carob.Guard(write_policy(tmp_path, once))
     with guard.frameworks(), guard.conversation():
         answered = answers(agent_of(guard, [PAY], [PAY], "Done.").invoke(ASK))
     assert [message.status for message in answered] == ["success", "error"]
@@ -98,7 +98,7 @@ def test_beside_frameworks_a_call_counts_once(tmp_path: Path) -> None:
 
 
 def test_calls_of_one_message_are_no_evidence_for_each_other(tmp_path: Path) -> None:
-    guard = karat.Guard(write_policy(tmp_path, CALLS))
+    guard = carob.Guard(write_policy(tmp_path, CALLS))
     with guard.conversation():
         answered = answers(agent_of(guard, [LOOK, PAY], "Done.").invoke(ASK))
     assert [message.status for message in answered] == ["success", "error"]
@@ -106,8 +106,8 @@ def test_calls_of_one_message_are_no_evidence_for_each_other(tmp_path: Path) -> 
 
 
 def test_words_beside_a_call_are_seen(tmp_path: Path) -> None:
-    text = "karat: 1\nrules:\n  - { id: silent, each: { call: pay_invoice }, where: each.beside_words == false }\n"
-    guard = karat.Guard(write_policy(tmp_path, text))
+    text = "carob: 1\nrules:\n  - { id: silent, each: { call: pay_invoice }, where: each.beside_words == false }\n"
+    guard = carob.Guard(write_policy(tmp_path, text))
     for words, paid in (("I pay now.", 0), ("", 1)):
         with guard.conversation():
             agent_of(guard, [PAY], "Done.", words=words).invoke(ASK)
@@ -115,7 +115,7 @@ def test_words_beside_a_call_are_seen(tmp_path: Path) -> None:
 
 
 def test_a_call_outside_of_a_conversation_is_refused(tmp_path: Path) -> None:
-    guard = karat.Guard(write_policy(tmp_path, CALLS))
+    guard = carob.Guard(write_policy(tmp_path, CALLS))
     [refused] = answers(agent_of(guard, [PAY], "Done.").invoke(ASK))
     assert "belongs to no conversation" in refused.content
     assert not PAID
@@ -131,7 +131,7 @@ def test_a_call_outside_of_a_conversation_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_a_person_is_asked_as_langchain_asks(tmp_path: Path, answer: Any, paid: int) -> None:
-    guard = karat.Guard(write_policy(tmp_path, BIG))
+    guard = carob.Guard(write_policy(tmp_path, BIG))
     agent = agent_of(guard, [("pay_invoice", {"amount": 500})], "Done.", checkpointer=InMemorySaver())
     config: Any = {"configurable": {"thread_id": "t"}}
     with guard.conversation("t"):
@@ -152,7 +152,7 @@ def test_an_approval_counts_in_another_process_with_the_same_store(tmp_path: Pat
     config: Any = {"configurable": {"thread_id": "t"}}
     policy = write_policy(tmp_path, BIG)
     steps: tuple[Step, ...] = ([("pay_invoice", {"amount": 500})], "Done.")
-    first, second = karat.Guard(policy, store=store), karat.Guard(policy, store=store)
+    first, second = carob.Guard(policy, store=store), carob.Guard(policy, store=store)
     with first.conversation("t"):
         agent_of(first, *steps, checkpointer=saver).invoke(ASK, config)
     with second.conversation("t"):
@@ -161,7 +161,7 @@ def test_an_approval_counts_in_another_process_with_the_same_store(tmp_path: Pat
 
 
 def test_an_approval_of_other_arguments_is_none(tmp_path: Path) -> None:
-    guard = karat.Guard(write_policy(tmp_path, BIG))
+    guard = carob.Guard(write_policy(tmp_path, BIG))
     agent = agent_of(guard, [("pay_invoice", {"amount": 500})], "Done.", checkpointer=InMemorySaver())
     config: Any = {"configurable": {"thread_id": "t"}}
     with guard.conversation("t"):
@@ -176,11 +176,11 @@ def test_an_approval_of_other_arguments_is_none(tmp_path: Path) -> None:
 
 def test_what_the_agent_said_and_a_tool_that_raised_are_heard(tmp_path: Path) -> None:
     text = """
-karat: 1
+carob: 1
 rules:
   - { id: quiet-after-goodbye, each: { says: goodbye }, forbids: { after: { call: pay_invoice } } }
 """
-    guard = karat.Guard(write_policy(tmp_path, text), journal=tmp_path / "d.jsonl")
+    guard = carob.Guard(write_policy(tmp_path, text), journal=tmp_path / "d.jsonl")
     with guard.conversation("c"):
         agent_of(guard, "Well, goodbye.").invoke(ASK)
         [refused] = answers(agent_of(guard, [PAY], "Done.").invoke(ASK))
@@ -191,7 +191,7 @@ rules:
 
 
 def test_without_langchain_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "karat.guard.langchain", raising=False)
+    monkeypatch.delitem(sys.modules, "carob.guard.langchain", raising=False)
     monkeypatch.setitem(sys.modules, "langchain.agents.middleware", None)
-    with pytest.raises(karat.KaratError, match="Install langchain"):
-        karat.Guard(write_policy(tmp_path, CALLS)).middleware()
+    with pytest.raises(carob.CarobError, match="Install langchain"):
+        carob.Guard(write_policy(tmp_path, CALLS)).middleware()

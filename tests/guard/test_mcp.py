@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-import karat
+import carob
 from guard.policies import CALLS, write_policy
-from karat.guard.mcp import HttpGuard, MessageGuard
+from carob.guard.mcp import HttpGuard, MessageGuard
 
 SERVER = """
 import json, sys
@@ -42,7 +42,7 @@ class Client:
     def __init__(self, folder: Path) -> None:
         self.log = folder / "server.log"
         (folder / "server.py").write_text(SERVER)
-        command = [str(Path(sys.executable).with_name("karat")), "guard", "mcp", str(write_policy(folder, CALLS)), "--"]
+        command = [str(Path(sys.executable).with_name("carob")), "guard", "mcp", str(write_policy(folder, CALLS)), "--"]
         command += [sys.executable, str(folder / "server.py"), str(self.log)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -104,7 +104,7 @@ def test_no_spelling_of_a_message_gets_past(client: Client, line: str) -> None:
 
 def test_an_error_of_the_server_is_no_success(tmp_path: Path) -> None:
     """What fails has not happened: the call that needs it is refused, and so are calls without a name."""
-    with karat.Guard(write_policy(tmp_path, CALLS), seam="mcp").conversation() as conversation:
+    with carob.Guard(write_policy(tmp_path, CALLS), seam="mcp").conversation() as conversation:
         desk = MessageGuard(conversation)
         answers = [
             {"error": {"code": -1, "message": "gone"}},
@@ -161,7 +161,7 @@ def test_a_server_over_http_is_guarded_by_session(tmp_path: Path) -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     front = HttpGuard(
-        karat.Guard(write_policy(tmp_path, CALLS), seam="mcp"), f"http://127.0.0.1:{server.server_port}/mcp"
+        carob.Guard(write_policy(tmp_path, CALLS), seam="mcp"), f"http://127.0.0.1:{server.server_port}/mcp"
     )
     front.open()
 

@@ -15,18 +15,18 @@ from typing import Any
 
 import pytest
 
-import karat
+import carob
 from guard.policies import BIG, DESK, write_policy
 from guard.test_hook import SESSION, Desk
-from karat.guard.approvals import ask_framework
-from karat.guard.conversation import GuardedConversation
-from karat.guard.hook import run_hook
-from karat.guard.hook_events import HookAnswer, answer_event
-from karat.guard.hook_protocol import BLOCK, LARGEST_EVENT, OK
-from karat.guard.journal import GuardHeader, GuardJournal
-from karat.guard.policy import load_policy
-from karat.guard.serve import DecisionServer
-from karat.guard.store import GuardStore
+from carob.guard.approvals import ask_framework
+from carob.guard.conversation import GuardedConversation
+from carob.guard.hook import run_hook
+from carob.guard.hook_events import HookAnswer, answer_event
+from carob.guard.hook_protocol import BLOCK, LARGEST_EVENT, OK
+from carob.guard.journal import GuardHeader, GuardJournal
+from carob.guard.policy import load_policy
+from carob.guard.serve import DecisionServer
+from carob.guard.store import GuardStore
 
 PAY = {"tool_name": "pay_invoice", "tool_input": {"id": "A"}, "tool_use_id": "t9"}
 
@@ -37,15 +37,15 @@ def _replace(path: Path, make: Callable[[Path], object]) -> None:
 
 
 def _link_to_other_rules(desk: Desk) -> None:
-    other = desk.folder / "other.karat.yaml"
-    other.write_text("karat: 1\nrules: []\n")
+    other = desk.folder / "other.carob.yaml"
+    other.write_text("carob: 1\nrules: []\n")
     _replace(desk.policy, lambda path: path.symlink_to(other))
 
 
 class TestHook:
     @pytest.fixture
     def desk(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
-        monkeypatch.setattr("karat.guard.install.prove_blocking", lambda command, file: None)
+        monkeypatch.setattr("carob.guard.install.prove_blocking", lambda command, file: None)
         desk = Desk(tmp_path)
         desk.tell("SessionStart", source="startup")
         desk.tell("UserPromptSubmit", prompt="Yes.")
@@ -133,7 +133,7 @@ class TestHook:
 
 
 AFTER = """
-karat: 1
+carob: 1
 tool_names: { Bash: shell }
 rules:
   - { id: clean, each: { call: pay_invoice }, forbids: { before: { call: fetch_page } } }
@@ -151,7 +151,7 @@ class TestWhatRulesLookBackAt:
         assert "clean" in c.allow("pay_invoice", {"id": "A"}).message
 
     def test_it_cannot_be_kept(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        guard = karat.Guard(write_policy(tmp_path, AFTER), store=tmp_path / "s.sqlite")
+        guard = carob.Guard(write_policy(tmp_path, AFTER), store=tmp_path / "s.sqlite")
         c = guard.open("c", is_new=True)
         with monkeypatch.context() as patched:
             patched.setattr(guard._store, "append", None)
@@ -160,7 +160,7 @@ class TestWhatRulesLookBackAt:
         guard.close()
 
     def test_a_hook_cannot_keep_it(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("karat.guard.install.prove_blocking", lambda command, file: None)
+        monkeypatch.setattr("carob.guard.install.prove_blocking", lambda command, file: None)
         desk = Desk(tmp_path, AFTER)
         desk.tell("SessionStart", source="startup")
         assert desk.call("pay_invoice", "t1") == HookAnswer()
@@ -175,7 +175,7 @@ class TestWhatRulesLookBackAt:
     def test_a_hook_knows_tools_by_the_names_that_rules_give_them(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("karat.guard.install.prove_blocking", lambda command, file: None)
+        monkeypatch.setattr("carob.guard.install.prove_blocking", lambda command, file: None)
         desk = Desk(tmp_path, AFTER)
         desk.tell("SessionStart", source="startup")
         for tool in ("Bash", "mcp__desk__Bash", "shell"):
@@ -218,7 +218,7 @@ class TestInProcess:
             assert not c.ask("pay_invoice", {"amount": 500})
 
     def test_the_disk_of_the_store_is_full(self, tmp_path: Path) -> None:
-        guard = karat.Guard(write_policy(tmp_path), store=tmp_path / "s.sqlite")
+        guard = carob.Guard(write_policy(tmp_path), store=tmp_path / "s.sqlite")
         c = guard.open("c", is_new=True)
         c.user("Yes.")
         c.report(c.allow("get_invoice", {"id": "A"}), {"total": 80})
@@ -248,8 +248,8 @@ class TestInProcess:
 
 FORKED = """
 import os, sys
-import karat
-guard = karat.Guard(sys.argv[1], store=sys.argv[2])
+import carob
+guard = carob.Guard(sys.argv[1], store=sys.argv[2])
 c = guard.open("c", is_new=True)
 c.user("Yes.")
 c.report(c.allow("get_invoice", {"id": "A"}), {"total": 80})
@@ -273,11 +273,11 @@ def test_a_server_that_dies_after_deciding_has_counted_the_call(tmp_path: Path) 
         request = type("Request", (), {"path": "/decide", "method": "POST", "body": body})()
         return server._answer(request)[1]
 
-    first = DecisionServer(karat.Guard(policy, store=store, seam="serve"))
+    first = DecisionServer(carob.Guard(policy, store=store, seam="serve"))
     looked = decide(first, begin=True, user="Yes.", call={"tool": "get_invoice", "arguments": {"id": "A"}})
     decide(first, results=[{"call": looked["call"], "result": {"total": 80}}])
     assert decide(first, call={"tool": "pay_invoice", "arguments": {"id": "A"}})["allowed"]
-    second = DecisionServer(karat.Guard(policy, store=store, seam="serve"))
+    second = DecisionServer(carob.Guard(policy, store=store, seam="serve"))
     again = decide(second, call={"tool": "pay_invoice", "arguments": {"id": "A"}})
     assert not again["allowed"]
     assert "has not ended" in again["message"]
@@ -289,6 +289,6 @@ def test_a_store_of_another_format_is_refused(tmp_path: Path) -> None:
     store._run("DROP TABLE conversations")
     store._run("CREATE TABLE conversations (other TEXT)")
     store.close()
-    guard = karat.Guard(write_policy(tmp_path), store=path)
+    guard = carob.Guard(write_policy(tmp_path), store=path)
     with pytest.raises(Exception, match="no such column"):
         guard.open("c")

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from msgspec import structs
 
-from karat.guard.decision import decide
-from karat.rules.clauses import AtMost, NeverAfter, Same
-from karat.rules.contract import Contract
-from karat.rules.events import ConversationEvent, RuleOutcome
-from karat.rules.monitor import Monitor
+from carob.guard.decision import decide
+from carob.rules.clauses import AtMost, NeverAfter, Same
+from carob.rules.contract import Contract
+from carob.rules.events import ConversationEvent, RuleOutcome
+from carob.rules.monitor import Monitor
 from rules.test_monitor_laws import CONTRACTS, conversations
 
 MOST_OPEN = 4

@@ -1,4 +1,4 @@
-"""`karat guard serve`: decisions over HTTP by a real process; the store that several processes share."""
+"""`carob guard serve`: decisions over HTTP by a real process; the store that several processes share."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-import karat
+import carob
 from guard.policies import DESK, write_policy
-from karat.guard.serve import DecisionServer
+from carob.guard.serve import DecisionServer
 
 
 def post(url: str, body: object, headers: dict[str, str] | None = None) -> tuple[int, Any]:
@@ -30,8 +30,8 @@ def post(url: str, body: object, headers: dict[str, str] | None = None) -> tuple
 
 
 def test_a_program_in_any_language_asks_and_reports(tmp_path: Path) -> None:
-    command = [str(Path(sys.executable).with_name("karat")), "guard", "serve", str(write_policy(tmp_path))]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "KARAT_GUARD_TOKEN": "t" * 24})
+    command = [str(Path(sys.executable).with_name("carob")), "guard", "serve", str(write_policy(tmp_path))]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "CAROB_GUARD_TOKEN": "t" * 24})
     try:
         assert process.stdout is not None
         url = process.stdout.readline().decode().strip()
@@ -51,7 +51,7 @@ def test_a_program_in_any_language_asks_and_reports(tmp_path: Path) -> None:
 
 @pytest.fixture
 def served(tmp_path: Path) -> Any:
-    server = DecisionServer(karat.Guard(write_policy(tmp_path), seam="serve"))
+    server = DecisionServer(carob.Guard(write_policy(tmp_path), seam="serve"))
     server.open()
     yield server
     server.close()
@@ -88,7 +88,7 @@ def test_only_who_has_the_token_may_ask(served: DecisionServer) -> None:
 
 def test_processes_share_a_store(tmp_path: Path) -> None:
     policy, store = write_policy(tmp_path), tmp_path / "state" / "store.sqlite"
-    first, second = karat.Guard(policy, store=store), karat.Guard(policy, store=store)
+    first, second = carob.Guard(policy, store=store), carob.Guard(policy, store=store)
     with first.conversation("c", user="yes") as c:
         c.report(c.allow("get_invoice", {"id": "A"}, call="x"), {"total": 80})
         with second.conversation("c") as same:
@@ -97,18 +97,18 @@ def test_processes_share_a_store(tmp_path: Path) -> None:
         c.report("y", "paid")
         assert "at most 1" in same.allow("pay_invoice", {"id": "A"}).message
     assert oct(store.stat().st_mode & 0o777) == "0o600"
-    third = karat.Guard(policy, store=store)
+    third = carob.Guard(policy, store=store)
     assert third.open("c").allow("pay_invoice", {"id": "A"}).reasons[0].is_broken
     assert "was not seen" in third.open("unknown").allow("pay_invoice", {"id": "A"}).message
 
 
 def test_an_expired_conversation_is_not_begun_anew(tmp_path: Path) -> None:
     policy, store = write_policy(tmp_path, DESK), tmp_path / "store.sqlite"
-    guard = karat.Guard(policy, store=store, keep_seconds=-1)
+    guard = carob.Guard(policy, store=store, keep_seconds=-1)
     with guard.conversation("a", user="yes"):
         pass
-    with karat.Guard(policy, store=store, keep_seconds=-1).conversation("b"):
+    with carob.Guard(policy, store=store, keep_seconds=-1).conversation("b"):
         pass
-    with karat.Guard(policy, store=store).conversation("a", user="yes") as c:
+    with carob.Guard(policy, store=store).conversation("a", user="yes") as c:
         c.report(c.allow("get_invoice", {"id": "A"}), {})
         assert "was not seen" in c.allow("pay_invoice", {"id": "A"}).message

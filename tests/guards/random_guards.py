@@ -7,7 +7,7 @@ A guard is an `if` whose body ends in `raise`, `return` or `continue` and that h
 
 It is faster if it knows which tests reach a guard, of a run with pytest-cov:
 
-    pytest -n 4 --cov=src/karat --cov-context=test --cov-report=
+    pytest -n 4 --cov=src/carob --cov-context=test --cov-report=
     python tests/guards/random_guards.py --seed 41 --count 40 --coverage .coverage
 """
 
@@ -68,7 +68,7 @@ class Guard(NamedTuple):
 
     def mutate(self) -> str:
         """The module with the guard changed."""
-        tree = ast.parse((SOURCE / "karat" / self.module).read_text("utf-8"))
+        tree = ast.parse((SOURCE / "carob" / self.module).read_text("utf-8"))
         node = next(node for node in ast.walk(tree) if isinstance(node, ast.If) and node.lineno == self.line)
         node.test = ast.Constant(False) if self.change == "removed" else ast.UnaryOp(ast.Not(), node.test)
         return ast.unparse(ast.fix_missing_locations(tree))
@@ -83,9 +83,9 @@ def is_guard(node: ast.AST) -> bool:
 
 
 def find_guards() -> list[Guard]:
-    modules = sorted((SOURCE / "karat").rglob("*.py"))
+    modules = sorted((SOURCE / "carob").rglob("*.py"))
     return [
-        Guard(str(path.relative_to(SOURCE / "karat")), node.lineno)
+        Guard(str(path.relative_to(SOURCE / "carob")), node.lineno)
         for path in modules
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if is_guard(node) and isinstance(node, ast.If)
@@ -117,8 +117,8 @@ def find_tests(module: str) -> Iterator[list[str]]:
     files = [path for path in sorted(TESTS.rglob("test_*.py")) if path.relative_to(TESTS).parts[0] not in APART]
     direct = [path for path in files if name in imports_of(path)]
     importers = {
-        module_name(str(path.relative_to(SOURCE / "karat")))
-        for path in (SOURCE / "karat").rglob("*.py")
+        module_name(str(path.relative_to(SOURCE / "carob")))
+        for path in (SOURCE / "carob").rglob("*.py")
         if name in imports_of(path)
     }
     near = [path for path in files if path not in direct and importers & imports_of(path)]
@@ -130,14 +130,14 @@ def find_tests(module: str) -> Iterator[list[str]]:
 
 def find_reaching(guard: Guard, coverage: Path) -> list[str]:
     """The tests that reach what is guarded, or for a negated guard the guard: those of its own area first."""
-    tree = ast.parse((SOURCE / "karat" / guard.module).read_text("utf-8"))
+    tree = ast.parse((SOURCE / "carob" / guard.module).read_text("utf-8"))
     node = next(node for node in ast.walk(tree) if isinstance(node, ast.If) and node.lineno == guard.line)
     line = node.body[0].lineno if guard.change == "removed" else guard.line
     with closing(sqlite3.connect(coverage)) as data:
         rows = data.execute(
             "SELECT context, numbits FROM line_bits JOIN file ON file.id = file_id JOIN context ON context.id ="
             " context_id WHERE path LIKE ?",
-            (f"%/src/karat/{guard.module}",),
+            (f"%/src/carob/{guard.module}",),
         ).fetchall()
     reaching = {
         name.partition("|")[0].partition("[")[0]
@@ -156,7 +156,7 @@ def find_reaching(guard: Guard, coverage: Path) -> list[str]:
 
 
 def module_name(module: str) -> str:
-    return ".".join(("karat", *Path(module).with_suffix("").parts)).removesuffix(".__init__")
+    return ".".join(("carob", *Path(module).with_suffix("").parts)).removesuffix(".__init__")
 
 
 def run_tests(source: Path, tests: list[str]) -> tuple[int, str]:
@@ -180,7 +180,7 @@ def find_noticing_test(guard: Guard, coverage: Path | None = None) -> str:
     """The test that fails with the change and passes without it; empty if there is none."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(shutil.copytree(SOURCE, Path(folder) / "src", ignore=shutil.ignore_patterns("__pycache__")))
-        (source / "karat" / guard.module).write_text(guard.mutate(), "utf-8")
+        (source / "carob" / guard.module).write_text(guard.mutate(), "utf-8")
         reaching = find_reaching(guard, coverage) if coverage else []
         for tests in [reaching] * bool(reaching) + [*find_tests(guard.module)]:
             code, output = run_tests(source, tests)

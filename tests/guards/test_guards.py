@@ -1,7 +1,7 @@
 """Functions that guard a promise are held by tests: changed in a copy of the source, the tests that they name fail.
 
 `guards.toml` names functions. `make test` sees that each is there and can be changed; `make thorough` makes forty
-changes, drawn by KARAT_GUARDS_SEED (40), or all where KARAT_GUARDS=all, and prints those that no test notices.
+changes, drawn by CAROB_GUARDS_SEED (40), or all where CAROB_GUARDS=all, and prints those that no test notices.
 `random_guards.py` does the same to guards of any module, drawn from the syntax tree of all of `src`.
 """
 
@@ -50,7 +50,7 @@ SECONDS = 120
 
 def path_and_name(guard: dict[str, Any]) -> tuple[Path, str]:
     file, _, name = str(guard["function"]).partition("::")
-    return ROOT / "src/karat" / file, name
+    return ROOT / "src/carob" / file, name
 
 
 def test_each_guard_names_a_function_and_tests_that_exist() -> None:
@@ -98,11 +98,11 @@ def test_a_test_that_failed_is_known_by_its_whole_name(test: str, why: str) -> N
 
 def draw() -> list[tuple[dict[str, Any], Mutant]]:
     """One change of each of forty guards, or every change of all of them."""
-    seed = int(os.environ.get("KARAT_GUARDS_SEED", "40"))
+    seed = int(os.environ.get("CAROB_GUARDS_SEED", "40"))
     chance = random.Random(seed)
     print(f"seed {seed}")
     choices = [(guard, list(mutants(path.read_text("utf-8"), name))) for guard, (path, name) in _located()]
-    if os.environ.get("KARAT_GUARDS") == "all":
+    if os.environ.get("CAROB_GUARDS") == "all":
         return [(guard, mutant) for guard, changes in choices for mutant in changes]
     chosen = chance.sample([choice for choice in choices if choice[1]], DRAWN)
     return [(guard, chance.choice(changes)) for guard, changes in chosen]
@@ -131,7 +131,7 @@ def is_noticed(guard: dict[str, Any], mutant: Mutant, folder: Path) -> bool:
     unchanged = outcome(ROOT / "src", tests)
     assert unchanged[0] == 0, f"these tests must pass as long as nothing is changed: {unchanged[1]}"
     source = shutil.copytree(ROOT / "src", folder / "src")  # with what is compiled, which need not be done again
-    (source / "karat" / str(guard["function"]).partition("::")[0]).write_text(mutant.source, "utf-8")
+    (source / "carob" / str(guard["function"]).partition("::")[0]).write_text(mutant.source, "utf-8")
     try:
         return outcome(source, tests)[0] == 1
     finally:

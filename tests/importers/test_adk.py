@@ -10,11 +10,11 @@ import msgspec
 import pytest
 
 from catalogs import CATALOG
-from karat.errors import SuiteError
-from karat.model.suite import Case, Suite
-from karat.model.trace import ToolCall, Trace
-from karat.scoring.verdicts import case_results
-from karat.suites.reading import convert, read_suite
+from carob.errors import SuiteError
+from carob.model.suite import Case, Suite
+from carob.model.trace import ToolCall, Trace
+from carob.scoring.verdicts import case_results
+from carob.suites.reading import convert, read_suite
 
 
 def content(text: str, role: str = "user") -> dict[str, Any]:

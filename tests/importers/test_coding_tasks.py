@@ -1,4 +1,4 @@
-"""Tasks for coding agents: each criterion as what Karat expects, or said to be unjudged, or refused."""
+"""Tasks for coding agents: each criterion as what Carob expects, or said to be unjudged, or refused."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Any
 
 import pytest
 
-import karat
-from karat.errors import SuiteError
+import carob
+from carob.errors import SuiteError
 
 Json = dict[str, Any]
 
 
-def read(folder: Path, tree: object, name: str = "task.json") -> karat.Suite:
+def read(folder: Path, tree: object, name: str = "task.json") -> carob.Suite:
     path = folder / name
     path.write_text(json.dumps(tree))
-    return karat.load_suite(path)
+    return carob.load_suite(path)
 
 
 def task(*criteria: Json, **more: Any) -> Json:
     return {"task_id": "t", "initial_prompt": "Do it.", "success_criteria": [*criteria], **more}
 
 
-def asked(suite: karat.Suite, number: int = 0) -> list[Json]:
+def asked(suite: carob.Suite, number: int = 0) -> list[Json]:
     """The checks of a case with their arguments, without the one that it came to an end."""
     return [{spec.name: spec.args} for _, spec in suite.cases[number].all_checks if spec.name != "outcome"]
 
@@ -67,11 +67,11 @@ def asked(suite: karat.Suite, number: int = 0) -> list[Json]:
         ),
     ],
 )
-def test_a_criterion_is_what_karat_expects(criterion: Json, expected: Json, tmp_path: Path) -> None:
+def test_a_criterion_is_what_carob_expects(criterion: Json, expected: Json, tmp_path: Path) -> None:
     ((field, value),) = expected.items()
     wanted = value if field == "files" or field == "skills" else [value]
     suite = read(
-        tmp_path, {"karat": 1, "cases": [{"id": "t", "prompt": "Do it.", "expected": {field: wanted}}]}, "k.json"
+        tmp_path, {"carob": 1, "cases": [{"id": "t", "prompt": "Do it.", "expected": {field: wanted}}]}, "k.json"
     )
     assert asked(read(tmp_path, task(criterion))) == asked(suite)
 
@@ -131,7 +131,7 @@ def test_a_prompt_that_must_not_trigger_a_skill(tmp_path: Path) -> None:
     rows = [{"id": "x", "prompt": "Bake a cake.", "should_trigger": False}]
     suite = read(tmp_path, {"skill_name": "fix", "evals": rows}, "evals.json")
     expected = {"skills": {"not_used": ["fix"]}}
-    same = read(tmp_path, {"karat": 1, "cases": [{"id": "x", "prompt": "P", "expected": expected}]}, "k.json")
+    same = read(tmp_path, {"carob": 1, "cases": [{"id": "x", "prompt": "P", "expected": expected}]}, "k.json")
     assert asked(suite) == asked(same)
 
 

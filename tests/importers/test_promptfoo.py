@@ -10,15 +10,15 @@ import msgspec
 import pytest
 
 from catalogs import CATALOG
-from karat.errors import SuiteError
-from karat.importers.promptfoo import files, suite, templates
-from karat.importers.promptfoo.assertions import UNJUDGED, from_text, known_types, path_of
-from karat.importers.promptfoo.providers import CODE, target_of
-from karat.importers.promptfoo.templates import BadTemplateError, render
-from karat.model.suite import Suite
-from karat.model.trace import Trace
-from karat.scoring.verdicts import run_check
-from karat.suites.reading import convert, read_suite
+from carob.errors import SuiteError
+from carob.importers.promptfoo import files, suite, templates
+from carob.importers.promptfoo.assertions import UNJUDGED, from_text, known_types, path_of
+from carob.importers.promptfoo.providers import CODE, target_of
+from carob.importers.promptfoo.templates import BadTemplateError, render
+from carob.model.suite import Suite
+from carob.model.trace import Trace
+from carob.scoring.verdicts import run_check
+from carob.suites.reading import convert, read_suite
 
 
 def read(folder: Path, config: object, **files: str) -> Suite:
@@ -223,7 +223,7 @@ def test_the_converted_assertion_has_the_same_verdict(tmp_path, assertion):
     ],
     ids=lambda one: one.get("type", "") if isinstance(one, dict) else "",
 )
-def test_what_is_not_in_the_text_is_a_check_of_karat(tmp_path, assertion, name, given, negated):
+def test_what_is_not_in_the_text_is_a_check_of_carob(tmp_path, assertion, name, given, negated):
     wanted = {**given, "$not": True} if negated else given
     assert args(read(tmp_path, one_test(assertion))) == [(name, wanted)]
 
@@ -474,7 +474,7 @@ def test_a_large_table_is_read(tmp_path):
 
 
 def test_a_table_over_the_limit_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("karat.suites.documents.source.LARGEST", 1_000)
+    monkeypatch.setattr("carob.suites.documents.source.LARGEST", 1_000)
     table = "q\n" + "x\n" * 1_000
     assert any(
         "is larger than" in one for one in problems(tmp_path, {"prompts": ["x"], "tests": "file://t.csv"}, t__csv=table)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from karat.importers.agentdojo import read_run
-from karat.importers.evaluators import fill
-from karat.importers.promptfoo.provider import as_short_form
-from karat.importers.tau.results import OBSERVED, _read_actions
+from carob.importers.agentdojo import read_run
+from carob.importers.evaluators import fill
+from carob.importers.promptfoo.provider import as_short_form
+from carob.importers.tau.results import OBSERVED, _read_actions
 
 ASKED = {"role": "user", "content": [{"type": "text", "content": "Pay A."}, {"text": "Now."}]}
 CALLS: dict[str, dict[str, Any]] = {

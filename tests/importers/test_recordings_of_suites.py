@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import karat
+import carob
 
 CONFIG = {
     "prompts": ["Say {{x}}"],
@@ -21,10 +21,10 @@ def row(prompt: str, output: Any, **more: Any) -> dict[str, Any]:
     return {"prompt": {"raw": prompt, "label": "x"}, "response": response, "latencyMs": 12, **more}
 
 
-def replay(folder: Path, suite: object, name: str, results: object, **how: Any) -> karat.RunResult:
+def replay(folder: Path, suite: object, name: str, results: object, **how: Any) -> carob.RunResult:
     (folder / name).write_text(json.dumps(suite))
     (folder / "results.json").write_text(json.dumps(results, indent=2))
-    return karat.run(folder / name, f"replay:{folder / 'results.json'}", **how)
+    return carob.run(folder / name, f"replay:{folder / 'results.json'}", **how)
 
 
 def test_answers_of_promptfoo_are_found_by_their_prompts(tmp_path):
@@ -41,7 +41,7 @@ def test_answers_of_promptfoo_are_found_by_their_prompts(tmp_path):
 
 
 def test_calls_of_an_answer_are_calls(tmp_path):
-    suite = {"karat": 1, "cases": [{"id": "a", "prompt": "Say a", "expected": {"tool_calls": [
+    suite = {"carob": 1, "cases": [{"id": "a", "prompt": "Say a", "expected": {"tool_calls": [
         {"tool": "f", "arguments": {"x": 1}}]}}]}  # fmt: skip
     call = [{"type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}}]
     run = replay(tmp_path, suite, "s.json", {"results": {"results": [row("Say a", call)]}})
@@ -77,21 +77,21 @@ TWO_PROVIDERS = [
 @pytest.mark.parametrize(("provider", "statuses"), [("openai:gpt-4o", ["PASS", "FAIL"]), ("mine", ["FAIL", "PASS"])])
 def test_the_results_of_one_provider_are_judged(tmp_path, monkeypatch, provider, statuses):
     toml = f'[targets.old]\nuse = "replay:results.json"\noptions.provider = "{provider}"\n'
-    (tmp_path / "karat.toml").write_text(toml)
+    (tmp_path / "carob.toml").write_text(toml)
     (tmp_path / "promptfooconfig.json").write_text(json.dumps(CONFIG))
     (tmp_path / "results.json").write_text(json.dumps({"results": {"results": TWO_PROVIDERS}}))
     monkeypatch.chdir(tmp_path)
-    assert [record.status for record in karat.run("promptfooconfig.json", "old", repeat=2)][::2] == statuses
+    assert [record.status for record in carob.run("promptfooconfig.json", "old", repeat=2)][::2] == statuses
 
 
 @pytest.mark.parametrize("chosen", ["", 'options.provider = "gpt-5"\n'])
 def test_results_of_several_providers_are_not_mixed(tmp_path, monkeypatch, chosen):
-    (tmp_path / "karat.toml").write_text(f'[targets.old]\nuse = "replay:results.json"\n{chosen}')
+    (tmp_path / "carob.toml").write_text(f'[targets.old]\nuse = "replay:results.json"\n{chosen}')
     (tmp_path / "promptfooconfig.json").write_text(json.dumps(CONFIG))
     (tmp_path / "results.json").write_text(json.dumps({"results": {"results": TWO_PROVIDERS}}))
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(karat.ConfigError, match=r"mine, openai:gpt-4o|no result is of the provider"):
-        karat.run("promptfooconfig.json", "old")
+    with pytest.raises(carob.ConfigError, match=r"mine, openai:gpt-4o|no result is of the provider"):
+        carob.run("promptfooconfig.json", "old")
 
 
 def test_prompts_that_differ_in_what_the_system_says_have_results_of_their_own(tmp_path):
@@ -195,7 +195,7 @@ def test_lines_of_promptfoo_are_a_recording(tmp_path):
     rows = [row("Say b", "wrong", testIdx=1, promptIdx=0), row("Say a", "Say a", testIdx=0, promptIdx=0)]
     (tmp_path / "promptfooconfig.json").write_text(json.dumps(CONFIG))
     (tmp_path / "out.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in rows))
-    run = karat.run(tmp_path / "promptfooconfig.json", f"replay:{tmp_path / 'out.jsonl'}")
+    run = carob.run(tmp_path / "promptfooconfig.json", f"replay:{tmp_path / 'out.jsonl'}")
     assert [record.status for record in run] == ["PASS", "FAIL"]
 
 
@@ -238,7 +238,7 @@ FILE_TABLE = NEW_TABLE.replace("] Say", "] /home/ann/prompts/say.txt: Say")
 def test_a_table_of_promptfoo_is_a_recording(tmp_path, table, statuses, answers):
     (tmp_path / "promptfooconfig.json").write_text(json.dumps(CONFIG))
     (tmp_path / "out.csv").write_text(table)
-    run = karat.run(tmp_path / "promptfooconfig.json", f"replay:{tmp_path / 'out.csv'}")
+    run = carob.run(tmp_path / "promptfooconfig.json", f"replay:{tmp_path / 'out.csv'}")
     assert [record.status for record in run] == statuses
     found = [record.trace.final_message if record.trace else None for record in run]
     assert [one for one in found if one] == [one for one in answers if one]
@@ -247,5 +247,5 @@ def test_a_table_of_promptfoo_is_a_recording(tmp_path, table, statuses, answers)
 def test_a_torn_row_of_a_table_has_a_place(tmp_path):
     (tmp_path / "promptfooconfig.json").write_text(json.dumps(CONFIG))
     (tmp_path / "out.csv").write_text(NEW_TABLE + "c,torn\n")
-    with pytest.raises(karat.SuiteError, match=r"out\.csv:5:1"):
-        karat.run(tmp_path / "promptfooconfig.json", f"replay:{tmp_path / 'out.csv'}")
+    with pytest.raises(carob.SuiteError, match=r"out\.csv:5:1"):
+        carob.run(tmp_path / "promptfooconfig.json", f"replay:{tmp_path / 'out.csv'}")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-import karat
-from karat.text.python_values import parse_calls
+import carob
+from carob.text.python_values import parse_calls
 
 FUNCTION = {"name": "math.area", "parameters": {"properties": {"base": {"type": "integer"}}, "required": ["base"]}}
 
@@ -43,7 +43,7 @@ def _lines(path: Path, rows: list[dict[str, Any]]) -> Path:
 def test_results_of_bfcl_are_replayed(tmp_path: Path) -> None:
     suite = _lines(tmp_path / "BFCL_v4_simple.json", [_question(number) for number in range(len(ANSWERS))])
     rows = [{"id": f"simple_{number}", "result": result} for number, (result, _) in enumerate(ANSWERS.values())]
-    result = karat.run(suite, f"replay:{_lines(tmp_path / 'result.json', rows)}")
+    result = carob.run(suite, f"replay:{_lines(tmp_path / 'result.json', rows)}")
     found = {name: record.verdict.status for name, record in zip(ANSWERS, result, strict=True)}
     assert found == {name: status for name, (_, status) in ANSWERS.items()}
 
@@ -93,7 +93,7 @@ def test_trajectories_of_tau_bench_are_suite_and_recording(tmp_path: Path) -> No
     path = tmp_path / "trajectories.json"
     rows.append({"task_id": 4, "trial": 0, "reward": 0.0, "info": {"error": "no connection"}, "traj": []})
     path.write_text(json.dumps(rows), encoding="utf-8")
-    every = [*karat.run(path, f"replay:{path}", repeat=len(TRIALS))]
+    every = [*carob.run(path, f"replay:{path}", repeat=len(TRIALS))]
     assert {record.verdict.status for record in every if record.case.id == "task-4"} == {"SKIP"}
     records = [record for record in every if record.case.id == "task-3"]
     found = {name: record.verdict.status for name, record in zip(TRIALS, records, strict=True)}
@@ -131,7 +131,7 @@ def test_actions_of_tau_bench_in_words_are_calls(tmp_path: Path) -> None:
     ]
     path = tmp_path / "trajectories.json"
     path.write_text(json.dumps(rows), encoding="utf-8")
-    found = [record.verdict.status for record in karat.run(path, f"replay:{path}", repeat=len(ACTED))]
+    found = [record.verdict.status for record in carob.run(path, f"replay:{path}", repeat=len(ACTED))]
     assert dict(zip(ACTED, found, strict=True)) == {name: status for name, (_, status) in ACTED.items()}
 
 
@@ -145,7 +145,7 @@ def test_an_action_in_words_breaks_a_task_that_changes_nothing(tmp_path: Path) -
     ]
     path = tmp_path / "trajectories.json"
     path.write_text(json.dumps(rows), encoding="utf-8")
-    assert [record.verdict.status for record in karat.run(path, f"replay:{path}")] == ["FAIL", "PASS"]
+    assert [record.verdict.status for record in carob.run(path, f"replay:{path}")] == ["FAIL", "PASS"]
 
 
 def test_results_of_tau2_are_suite_and_recording(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_results_of_tau2_are_suite_and_recording(tmp_path: Path) -> None:
     ]
     path = tmp_path / "results.json"
     path.write_text(json.dumps({"tasks": [task], "simulations": runs}, indent=1), encoding="utf-8")
-    found = [record.verdict.status for record in karat.run(path, f"replay:{path}", repeat=3)]
+    found = [record.verdict.status for record in carob.run(path, f"replay:{path}", repeat=3)]
     assert found == ["PASS", "FAIL", "FAIL"]
 
 
@@ -181,7 +181,7 @@ def test_runs_of_agentdojo_are_a_recording(shape: str, tmp_path: Path) -> None:
     expected = {"tool_calls": [{"tool": "pay", "arguments": {"to": "A"}, "result": {"sent": 5}, "success": True}]}
     ids = ["banking-user_task_0", "banking-user_task_0-injection_task_3"]
     suite.write_text(
-        json.dumps({"karat": 1, "cases": [{"id": i, "prompt": "Pay A.", "expected": expected} for i in ids]})
+        json.dumps({"carob": 1, "cases": [{"id": i, "prompt": "Pay A.", "expected": expected} for i in ids]})
     )
     ours = {"suite_name": "banking", "user_task_id": "user_task_0", "injection_task_id": None}
     call = {"function": "pay", "args": {"to": "A"}, "id": "1"}
@@ -193,10 +193,10 @@ def test_runs_of_agentdojo_are_a_recording(shape: str, tmp_path: Path) -> None:
         head = {"metadata": {"benchmark": "agent-dojo"}}
         lines = [{"metadata": {k: v for k, v in r.items() if k != "messages"}, "messages": r["messages"]} for r in runs]
         _lines(path, [head, *lines])
-        assert [str(r.status) for r in karat.run(suite, f"replay:{path}")] == ["PASS", "FAIL"]
+        assert [str(r.status) for r in carob.run(suite, f"replay:{path}")] == ["PASS", "FAIL"]
     else:
         path.write_text(json.dumps(runs[0], indent=1))
-        assert [str(r.status) for r in karat.run(suite, f"replay:{path}", cases=ids[:1])] == ["PASS"]
+        assert [str(r.status) for r in carob.run(suite, f"replay:{path}", cases=ids[:1])] == ["PASS"]
 
 
 def _dojo_run(call: dict[str, Any], result: dict[str, Any]) -> list[dict[str, Any]]:
@@ -212,7 +212,7 @@ def _dojo_run(call: dict[str, Any], result: dict[str, Any]) -> list[dict[str, An
 def test_what_is_not_recorded_is_an_error(tmp_path: Path) -> None:
     suite = _lines(tmp_path / "BFCL_v4_simple.json", [_question(0), _question(1)])
     recording = _lines(tmp_path / "result.json", [{"id": "simple_0", "result": "[math.area(base=10)]"}])
-    found = [record.verdict.status for record in karat.run(suite, f"replay:{recording}")]
+    found = [record.verdict.status for record in carob.run(suite, f"replay:{recording}")]
     assert found == ["PASS", "ERROR"]
 
 
@@ -220,5 +220,5 @@ def test_results_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     suite = _lines(tmp_path / "BFCL_v4_simple.json", [_question(0)])
     recording = tmp_path / "results.json"
     recording.write_text('{"tasks": [],\n "simulations": [{"messages": []}]}', encoding="utf-8")
-    with pytest.raises(karat.SuiteError, match=r"results.json:2:18 simulations\[0\]: 'task_id' is required"):
-        karat.run(suite, f"replay:{recording}")
+    with pytest.raises(carob.SuiteError, match=r"results.json:2:18 simulations\[0\]: 'task_id' is required"):
+        carob.run(suite, f"replay:{recording}")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import karat
+import carob
 
 
 def status(folder: Path, gold: dict[str, Any], called: dict[str, Any]) -> str:
@@ -20,10 +20,10 @@ def status(folder: Path, gold: dict[str, Any], called: dict[str, Any]) -> str:
     }
     path = folder / "tasks.json"
     path.write_text(json.dumps([task]))
-    (case,) = karat.load_suite(path).cases
-    call = karat.ToolCall("return_items", called, success=True, result="ok")
-    trace = karat.Trace(case_id=case.id, final_message="Done.", tool_calls=(call,), ended_by="itself")
-    return str(karat.judge(case, trace).status)
+    (case,) = carob.load_suite(path).cases
+    call = carob.ToolCall("return_items", called, success=True, result="ok")
+    trace = carob.Trace(case_id=case.id, final_message="Done.", tool_calls=(call,), ended_by="itself")
+    return str(carob.judge(case, trace).status)
 
 
 @pytest.mark.parametrize(

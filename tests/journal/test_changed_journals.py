@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from cli.support import Karat, case, eval_set, journal_of, traces, write
-from karat.journal.reader import Journal
+from cli.support import Carob, case, eval_set, journal_of, traces, write
+from carob.journal.reader import Journal
 
 Lines = list[Any]
 Change = Callable[[Lines], Lines]
@@ -20,9 +20,9 @@ HEAD, A, B, C, FOOT = range(5)
 
 
 @pytest.fixture
-def journal(karat: Karat) -> Path:
+def journal(carob: Carob) -> Path:
     suite = write("suite.json", eval_set(case("A"), case("B"), case("C")))
-    ran = karat("run", suite, "-t", traces(A="Hello.", B="Good day.", C="Hello."), "--results-dir", "first")
+    ran = carob("run", suite, "-t", traces(A="Hello.", B="Good day.", C="Hello."), "--results-dir", "first")
     assert ran.code == 1
     return journal_of("first")
 
@@ -123,17 +123,17 @@ def changed(journal: Path, change: Change) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_changed_journal_never_turns_green(karat: Karat, journal: Path, shape: str) -> None:
+def test_a_changed_journal_never_turns_green(carob: Carob, journal: Path, shape: str) -> None:
     changed(journal, SHAPES[shape])
-    assert karat("rescore", str(journal), "--results-dir", "again").code != 0
+    assert carob("rescore", str(journal), "--results-dir", "again").code != 0
     assert Journal(journal).summary.exit_code() != 0
-    assert karat("audit", str(journal)).code != 0
+    assert carob("audit", str(journal)).code != 0
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_resuming_believes_no_changed_verdict(karat: Karat, journal: Path, shape: str) -> None:
+def test_resuming_believes_no_changed_verdict(carob: Carob, journal: Path, shape: str) -> None:
     changed(journal, SHAPES[shape])
-    ran = karat("resume", str(journal), "--results-dir", "again")
+    ran = carob("resume", str(journal), "--results-dir", "again")
     assert ran.code == 1, ran.err
     records = {record.case.id: record.status for record in Journal(journal_of("again")).records()}
     assert records == {"A": "PASS", "B": "FAIL", "C": "PASS"}
@@ -151,10 +151,10 @@ def test_resuming_believes_no_changed_verdict(karat: Karat, journal: Path, shape
     ],
 )
 def test_a_broken_journal_never_turns_green(
-    karat: Karat, journal: Path, text: Callable[[str], str], message: str
+    carob: Carob, journal: Path, text: Callable[[str], str], message: str
 ) -> None:
     journal.write_text(text(journal.read_text()))
-    ran = karat("rescore", str(journal), "--results-dir", "again")
+    ran = carob("rescore", str(journal), "--results-dir", "again")
     assert ran.code != 0
     assert message in ran.err
 
@@ -169,22 +169,22 @@ def test_a_broken_journal_never_turns_green(
         pytest.param(moved_over, "1 record edited ('A')", id="moved"),
     ],
 )
-def test_what_was_changed_is_told(karat: Karat, journal: Path, change: Change, told: str) -> None:
+def test_what_was_changed_is_told(carob: Carob, journal: Path, change: Change, told: str) -> None:
     changed(journal, change)
-    ran = karat("rescore", str(journal), "--results-dir", "again")
+    ran = carob("rescore", str(journal), "--results-dir", "again")
     assert f"the journal was changed: {told}" in ran.out
 
 
-def test_a_flipped_status_is_told_when_a_run_goes_on(karat: Karat, journal: Path) -> None:
+def test_a_flipped_status_is_told_when_a_run_goes_on(carob: Carob, journal: Path) -> None:
     changed(journal, edited(B, passed))
-    ran = karat("resume", str(journal), "--results-dir", "again")
+    ran = carob("resume", str(journal), "--results-dir", "again")
     assert "different from its record, judged again: B" in ran.err
 
 
-def test_a_whole_journal_gives_the_verdict_that_was_printed(karat: Karat) -> None:
+def test_a_whole_journal_gives_the_verdict_that_was_printed(carob: Carob) -> None:
     suite = write("suite.json", eval_set(case("A"), case("B")))
-    assert karat("run", suite, "-t", traces(A="Hello.", B="Hello."), "--results-dir", "first").code == 0
+    assert carob("run", suite, "-t", traces(A="Hello.", B="Hello."), "--results-dir", "first").code == 0
     whole = journal_of("first")
     assert Journal(whole).summary == Journal(whole).footer.summary  # type: ignore[union-attr]
-    assert karat("rescore", str(whole), "--results-dir", "again").code == 0
-    assert karat("resume", str(whole), "--results-dir", "again").code == 0
+    assert carob("rescore", str(whole), "--results-dir", "again").code == 0
+    assert carob("resume", str(whole), "--results-dir", "again").code == 0

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
-from karat.journal.integrity import Derived, verdict_of
-from karat.journal.views import RecordToVerify
-from karat.journal.writer import encode
-from karat.model.check import CheckSpec
-from karat.model.run import CaseRecord, Footer, Summary
-from karat.model.suite import Case
-from karat.model.trace import Trace
-from karat.model.verdict import CaseStatus, CheckResult, Group, Status
+from carob.journal.integrity import Derived, verdict_of
+from carob.journal.views import RecordToVerify
+from carob.journal.writer import encode
+from carob.model.check import CheckSpec
+from carob.model.run import CaseRecord, Footer, Summary
+from carob.model.suite import Case
+from carob.model.trace import Trace
+from carob.model.verdict import CaseStatus, CheckResult, Group, Status
 from reports.runs import HEADER
 
 SPEC = CheckSpec("a", msgspec.Raw(b"{}"))

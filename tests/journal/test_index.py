@@ -11,14 +11,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-import karat
-from karat.journal import index_tables
-from karat.journal.index import CaseFilter, Index, IndexedRun
-from karat.journal.reader import Journal
+import carob
+from carob.journal import index_tables
+from carob.journal.index import CaseFilter, Index, IndexedRun
+from carob.journal.reader import Journal
 
 WINE = {"must_say_any": ["wine"]}
 SUITE = {
-    "karat": 1,
+    "carob": 1,
     "cases": [
         {"id": "a", "category": "food", "tags": ["smoke"], "prompt": "Tea?", "expected": {"must_say_any": ["tea"]}},
         {"id": "b", "category": "food", "tags": ["smoke", "slow"], "prompt": "Wine?", "expected": WINE},
@@ -37,7 +37,7 @@ def agent(prompt: str) -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    karat.run(SUITE, agent, results_dir=tmp_path / "runs")
+    carob.run(SUITE, agent, results_dir=tmp_path / "runs")
     return tmp_path / "runs"
 
 
@@ -122,8 +122,8 @@ def test_cases_over_several_runs(tmp_path: Path, reordered: bool) -> None:
     cases = [{"id": name, "prompt": name, "expected": says} for name in ("good", "bad", "turns")]
     cases.append({"id": "later", "prompt": "x", "skip": "not yet", "expected": says})
     for number in range(2):
-        suite = {"karat": 1, "cases": cases[::-1] if number and reordered else cases}
-        karat.run(
+        suite = {"carob": 1, "cases": cases[::-1] if number and reordered else cases}
+        carob.run(
             suite, lambda p, n=number: "yes" if p == "good" or (p == "turns" and n) else "no", results_dir=tmp_path
         )
     index = Index([tmp_path])
@@ -168,8 +168,8 @@ def test_a_journal_that_grows_is_read_on_where_it_ended(folder: Path, journal: P
 
 def test_repeats_are_one_case(tmp_path: Path) -> None:
     answers = iter(["tea", "no", "tea", "tea"])
-    suite = {"karat": 1, "cases": [{"id": n, "prompt": "?", "expected": {"must_say_any": ["tea"]}} for n in "ab"]}
-    result = karat.run(suite, lambda prompt: next(answers), repeat=2, results_dir=tmp_path)
+    suite = {"carob": 1, "cases": [{"id": n, "prompt": "?", "expected": {"must_say_any": ["tea"]}} for n in "ab"]}
+    result = carob.run(suite, lambda prompt: next(answers), repeat=2, results_dir=tmp_path)
     index, run = indexed(tmp_path)
     assert run.summary == result.journal.summary
     found, total = index.cases(run.key, CaseFilter())

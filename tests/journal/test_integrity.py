@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.journal.integrity import FIRST, SeenIds
+from carob.journal.integrity import FIRST, SeenIds
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdé"), st.integers(1, 3)), max_size=40))

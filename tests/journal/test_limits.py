@@ -6,10 +6,10 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from karat.journal.limits import NOTE_CAP, cap_trace
-from karat.journal.redaction import Redactor
-from karat.model.trace import TEXT_CAP, Message, ToolCall, Trace, TraceError
-from karat.text import clean
+from carob.journal.limits import NOTE_CAP, cap_trace
+from carob.journal.redaction import Redactor
+from carob.model.trace import TEXT_CAP, Message, ToolCall, Trace, TraceError
+from carob.text import clean
 
 SMALL = Trace(
     case_id="a",

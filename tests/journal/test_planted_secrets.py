@@ -14,13 +14,13 @@ from urllib.parse import quote
 import msgspec
 import pytest
 
-from cli.support import Karat, eval_set, write
-from karat.journal.redaction import Redactor
-from karat.model.check import CheckSpec
-from karat.model.run import CaseRecord
-from karat.model.suite import Case
-from karat.model.trace import Trace
-from karat.model.verdict import CaseStatus, CheckResult, Group, Status, Verdict
+from cli.support import Carob, eval_set, write
+from carob.journal.redaction import Redactor
+from carob.model.check import CheckSpec
+from carob.model.run import CaseRecord
+from carob.model.suite import Case
+from carob.model.trace import Trace
+from carob.model.verdict import CaseStatus, CheckResult, Group, Status, Verdict
 
 SECRET = "k4r/at+pässwörd<&>7'"
 
@@ -133,9 +133,9 @@ def everywhere() -> dict[str, Any]:
 
 
 @pytest.fixture
-def told(karat: Karat, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("KARAT_TEST_TOKEN", SECRET)
-    write("karat.toml", 'secrets = ["KARAT_TEST_TOKEN"]\n')
+def told(carob: Carob, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("CAROB_TEST_TOKEN", SECRET)
+    write("carob.toml", 'secrets = ["CAROB_TEST_TOKEN"]\n')
     asked = {
         "id": "a",
         "category": f"of {SECRET}",
@@ -148,9 +148,9 @@ def told(karat: Karat, monkeypatch: pytest.MonkeyPatch) -> Path:
     suite = write("suite.json", eval_set(asked, broken, name=SECRET, description=SECRET))
     lines = [{"trace": everywhere()}, {"case_id": f"b {SECRET}", "error": f"down: {SECRET}"}]
     Path("traces.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    ran = karat("run", suite, "-t", "replay:traces.jsonl", "--results-dir", "out", "--cases", f"a,b {SECRET}")
+    ran = carob("run", suite, "-t", "replay:traces.jsonl", "--results-dir", "out", "--cases", f"a,b {SECRET}")
     assert ran.code == 1, ran.err
-    karat("rescore", str(next(Path("out").glob("suite-*.jsonl"))), "--suite", suite, "--results-dir", "out")
+    carob("rescore", str(next(Path("out").glob("suite-*.jsonl"))), "--suite", suite, "--results-dir", "out")
     return Path("out")
 
 

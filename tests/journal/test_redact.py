@@ -13,16 +13,16 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from karat.checks.base import has_lost_secret
-from karat.errors import ConfigError
-from karat.evidence.logs.events import parse
-from karat.journal.limits import cap_trace
-from karat.journal.redaction import Redactor
-from karat.model.check import CheckSpec
-from karat.model.faults import AlteredCall, Fault, Stub
-from karat.model.run import CaseRecord
-from karat.model.suite import Case, Reply, Turn
-from karat.model.trace import (
+from carob.checks.base import has_lost_secret
+from carob.errors import ConfigError
+from carob.evidence.logs.events import parse
+from carob.journal.limits import cap_trace
+from carob.journal.redaction import Redactor
+from carob.model.check import CheckSpec
+from carob.model.faults import AlteredCall, Fault, Stub
+from carob.model.run import CaseRecord
+from carob.model.suite import Case, Reply, Turn
+from carob.model.trace import (
     OF_CASE,
     REMOVED,
     SECRETS_REMOVED,
@@ -35,8 +35,8 @@ from karat.model.trace import (
     Trace,
     TraceError,
 )
-from karat.model.verdict import CaseStatus, CheckResult, EvidenceLocation, Group, Status, Verdict
-from karat.model.workspace import FileChange, WorkspaceEvidence
+from carob.model.verdict import CaseStatus, CheckResult, EvidenceLocation, Group, Status, Verdict
+from carob.model.workspace import FileChange, WorkspaceEvidence
 
 SECRET = 'pä"ss\\wo/rd & 100%'
 

@@ -10,12 +10,12 @@ import pytest
 from msgspec import NODEFAULT, Raw, Struct, structs
 from msgspec.structs import FieldInfo
 
-from karat.journal import views
-from karat.model.run import CaseRecord, Header
-from karat.model.suite import Case
-from karat.model.trace import Trace
-from karat.model.verdict import CaseStatus, Verdict
-from karat.targets.recordings import replay
+from carob.journal import views
+from carob.model.run import CaseRecord, Header
+from carob.model.suite import Case
+from carob.model.trace import Trace
+from carob.model.verdict import CaseStatus, Verdict
+from carob.targets.recordings import replay
 
 VIEWS = {
     name: value

@@ -11,19 +11,19 @@ from pathlib import Path
 
 import pytest
 
-import karat
-from karat.errors import KaratError
-from karat.journal import rescore
-from karat.journal.parallel import map_in_processes
-from karat.model.run import CaseRecord
-from karat.reports import markdown, writing
-from karat.reports.json import JsonReport
+import carob
+from carob.errors import CarobError
+from carob.journal import rescore
+from carob.journal.parallel import map_in_processes
+from carob.model.run import CaseRecord
+from carob.reports import markdown, writing
+from carob.reports.json import JsonReport
 
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads that other tests left in this process do not keep it from sharing the work."""
-    monkeypatch.setattr("karat.journal.parallel.threading.active_count", lambda: 1)
+    monkeypatch.setattr("carob.journal.parallel.threading.active_count", lambda: 1)
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def recorded(tmp_path: Path) -> Path:
         {"id": f"c{n}", "prompt": f"prompt {n}", "expected": {"must_say_any": [f"{n % 7}"], "must_not_say": ["x"]}}
         for n in range(60)
     ]
-    result = karat.run({"version": "0.3", "cases": cases}, lambda prompt: f"said {prompt[-1]}", results_dir=tmp_path)
+    result = carob.run({"version": "0.3", "cases": cases}, lambda prompt: f"said {prompt[-1]}", results_dir=tmp_path)
     return Path(result.journal.path)
 
 
@@ -48,7 +48,7 @@ def test_the_bytes_are_the_same(
         cases = [{"id": f"c{n}", "prompt": f"prompt {n}", "expected": {"must_say_any": ["3"]}} for n in range(10, 65)]
         suite = {"version": "0.3", "cases": cases}
     found = [
-        karat.rescore(recorded, suite, workers=workers, results_dir=tmp_path / str(workers)) for workers in (1, 2, 3)
+        carob.rescore(recorded, suite, workers=workers, results_dir=tmp_path / str(workers)) for workers in (1, 2, 3)
     ]
     lines = [Path(result.journal.path).read_bytes().splitlines()[1:-1] for result in found]
     assert len(lines[0]) == (55 if with_suite else 60)
@@ -70,11 +70,11 @@ def test_a_report_that_breaks_in_another_process_spoils_no_other(
 
     monkeypatch.setattr(JsonReport, "part", broken)
     monkeypatch.setattr(JsonReport, "case", broken)
-    result = karat.rescore(recorded, workers=2, results_dir=tmp_path / "out")
+    result = carob.rescore(recorded, workers=2, results_dir=tmp_path / "out")
     assert [path.suffix for path in result.artifacts] == [".jsonl", ".md"]
     (failure,) = result.failures
     assert "no more ink" in str(failure)
-    assert "karat report" in str(failure)
+    assert "carob report" in str(failure)
     assert result.exit_code == 3
 
 
@@ -89,7 +89,7 @@ def test_reports_are_made_here_where_a_process_that_makes_them_is_gone(
 
     monkeypatch.setattr(JsonReport, "part", part_until_gone)
     told: list[str] = []
-    result = karat.rescore(
+    result = carob.rescore(
         recorded, workers=2, results_dir=tmp_path / "out", each=lambda seen: told.append(seen.case.id)
     )
     assert told == [f"c{n}" for n in range(60)], "each once, although the first were read twice"
@@ -100,7 +100,7 @@ def test_reports_are_made_here_where_a_process_that_makes_them_is_gone(
 @pytest.mark.parametrize("workers", [1, 2])
 def test_each_case_is_told_in_order(recorded: Path, tmp_path: Path, workers: int) -> None:
     told: list[tuple[str, str]] = []
-    result = karat.rescore(
+    result = carob.rescore(
         recorded,
         workers=workers,
         results_dir=tmp_path / "out",
@@ -109,7 +109,7 @@ def test_each_case_is_told_in_order(recorded: Path, tmp_path: Path, workers: int
     assert told == [(record.case.id, record.status) for record in result]
     failed = [name for name, status in told if status == "FAIL"]
     assert 0 < len(failed) < len(told) == 60
-    assert [record.case.id for record in result.journal.of_status(karat.CaseStatus.FAIL)] == failed
+    assert [record.case.id for record in result.journal.of_status(carob.CaseStatus.FAIL)] == failed
 
 
 def test_what_breaks_in_a_worker_is_told_here(recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,8 +117,8 @@ def test_what_breaks_in_a_worker_is_told_here(recorded: Path, tmp_path: Path, mo
     lines = recorded.read_bytes().splitlines()
     lines[40] = lines[40].replace(b'"prompt":"prompt 39"', b'"prompt":39')
     recorded.write_bytes(b"".join(line + b"\n" for line in lines))
-    with pytest.raises(KaratError, match="a record cannot be read"):
-        karat.rescore(recorded, workers=2, results_dir=tmp_path / "out")
+    with pytest.raises(CarobError, match="a record cannot be read"):
+        carob.rescore(recorded, workers=2, results_dir=tmp_path / "out")
     assert list((tmp_path / "out").glob("*.jsonl")) == []
 
 
@@ -126,7 +126,7 @@ def test_pieces_come_in_order_and_a_worker_that_is_gone_is_reported() -> None:
     counted = [[b"%d" % number, b"", b"x" * number] for number in range(9)]
     assert list(map_in_processes(counted.__getitem__, 9, 3, list, list)) == counted
     assert list(map_in_processes(counted.__getitem__, 0, 3, list, list)) == []
-    with pytest.raises(KaratError, match="ended unexpectedly"):
+    with pytest.raises(CarobError, match="ended unexpectedly"):
         list(map_in_processes(lambda number: os._exit(9) if number == 4 else [b"x"], 9, 2, list, list))
     first = map_in_processes(lambda number: [b"x" * 100_000], 1000, 2, list, list)
     assert len(next(first)[0]) == 100_000
@@ -142,7 +142,7 @@ def test_no_process_is_left_when_one_is_killed(killed_by: signal.Signals, capfd:
             os.kill(os.getpid(), killed_by)
         return [b"x" * 100_000]
 
-    with pytest.raises(KaratError, match="ended unexpectedly"):
+    with pytest.raises(CarobError, match="ended unexpectedly"):
         list(map_in_processes(work, 1000, 2, list, list))
     assert os.getpid() == parent
     assert multiprocessing.active_children() == []

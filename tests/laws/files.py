@@ -39,8 +39,8 @@ class SuiteText(NamedTuple):
         return folder / self.name
 
 
-KARAT_1 = {
-    "karat": 1,
+CAROB_1 = {
+    "carob": 1,
     "name": "Desk",
     "effects": {"refund": ["refunded"]},
     "words": {"refusal": {"add": ["no way"]}},
@@ -154,7 +154,7 @@ def _tree_of(name: str, text: str) -> Any:
 
 
 def _suites() -> Iterator[SuiteText]:
-    yield SuiteText("karat-1", "s.json", KARAT_1)
+    yield SuiteText("carob-1", "s.json", CAROB_1)
     yield SuiteText("eval-set", "s.json", EVAL_SET)
     yield SuiteText("golden", "s.json", GOLDEN)
     yield SuiteText("golden", "qa.json", GOLDEN_QA)

@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import structs
 
-from karat.checks.base import Check
-from karat.checks.catalog import CHECKS, CheckCatalog
-from karat.engine.authoring import read_trace
-from karat.model.check import CheckSpec, Example
-from karat.model.suite import Case
-from karat.model.trace import SpanNode, ToolCall, Trace
-from karat.model.verdict import CaseStatus, CheckResult, Verdict
-from karat.plugins.project import Prices, Project
-from karat.scoring.verdicts import judge_case
-from karat.suites import loads
+from carob.checks.base import Check
+from carob.checks.catalog import CHECKS, CheckCatalog
+from carob.engine.authoring import read_trace
+from carob.model.check import CheckSpec, Example
+from carob.model.suite import Case
+from carob.model.trace import SpanNode, ToolCall, Trace
+from carob.model.verdict import CaseStatus, CheckResult, Verdict
+from carob.plugins.project import Prices, Project
+from carob.scoring.verdicts import judge_case
+from carob.suites import loads
 from seeds import test_fields as seeds
 
 HERE = Path(__file__).parent
@@ -99,8 +99,8 @@ def json_raw(value: object) -> Any:
 
 
 def read_suite(*cases: Mapping[str, Any], **top: Any) -> tuple[Case, ...]:
-    """The cases of a Karat 1 suite."""
-    tree = {"karat": 1, **top, "cases": [{"prompt": "p", **case} for case in cases]}
+    """The cases of a Carob 1 suite."""
+    tree = {"carob": 1, **top, "cases": [{"prompt": "p", **case} for case in cases]}
     return loads(json.dumps(tree).encode(), str(HERE / "s.json"), CATALOG).cases
 
 

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from karat.engine.authoring import read_trace
-from karat.model.suite import Case
-from karat.model.verdict import CaseStatus, Status, Verdict
+from carob.engine.authoring import read_trace
+from carob.model.suite import Case
+from carob.model.verdict import CaseStatus, Status, Verdict
 from laws.coverage import LAW
 from laws.samples import HERE, judge, read_suite
 

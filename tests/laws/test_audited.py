@@ -8,11 +8,11 @@ from functools import cache
 import pytest
 from msgspec import structs
 
-from karat.analysis.audit.case_audit import mutants
-from karat.analysis.audit.operators.base import Operator, Subject
-from karat.analysis.audit.operators.catalog import OPERATORS
-from karat.model.suite import Case
-from karat.model.verdict import CaseStatus
+from carob.analysis.audit.case_audit import mutants
+from carob.analysis.audit.operators.base import Operator, Subject
+from carob.analysis.audit.operators.catalog import OPERATORS
+from carob.model.suite import Case
+from carob.model.verdict import CaseStatus
 from laws.coverage import LAW, Coverage, require
 from laws.samples import CATALOG, KEYS, SAMPLES, WITHOUT_SAMPLE, Sample, build_case, judge
 

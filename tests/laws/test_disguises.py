@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from karat.checks.catalog import CHECKS
-from karat.model.trace import ToolCall, Trace
-from karat.model.verdict import Status
+from carob.checks.catalog import CHECKS
+from carob.model.trace import ToolCall, Trace
+from carob.model.verdict import Status
 from laws.coverage import Coverage, require
 from laws.samples import CATALOG, Expected, build_case
 
@@ -182,12 +182,12 @@ def test_every_check_that_forbids_is_tried() -> None:
 
 def test_a_check_with_a_narrow_folding_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: what is forbidden is looked for as it is required."""
-    monkeypatch.setattr("karat.text.forbidden.wide_forms", lambda *_, **__: ())
+    monkeypatch.setattr("carob.text.forbidden.wide_forms", lambda *_, **__: ())
     assert find_hidden_texts().violations
 
 
 def test_a_check_that_reads_names_narrowly_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: a name is the same only letter by letter."""
     narrow: Any = lambda one, other: one == other  # noqa: E731
-    monkeypatch.setattr("karat.checks.tools.names.is_same_tool", narrow)
+    monkeypatch.setattr("carob.checks.tools.names.is_same_tool", narrow)
     assert find_hidden_tools().violations

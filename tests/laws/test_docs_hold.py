@@ -10,10 +10,10 @@ from typing import get_args
 
 import pytest
 
-from karat.checks.effects.outcome import Name
-from karat.matchers.reading import DOLLAR_KEYS
-from karat.model.verdict import CaseStatus
-from karat.text.tool_results import call_success
+from carob.checks.effects.outcome import Name
+from carob.matchers.reading import DOLLAR_KEYS
+from carob.model.verdict import CaseStatus
+from carob.text.tool_results import call_success
 from laws.coverage import Coverage, require
 from laws.samples import CATALOG, SAMPLES, called, read_case, status
 
@@ -113,14 +113,14 @@ def test_every_table_of_verdicts_is_executed() -> None:
 
 def test_a_row_that_is_not_true_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: nothing is asked for any more."""
-    monkeypatch.setattr("karat.checks.answer.phrases.find_request_for", lambda *_: None)
+    monkeypatch.setattr("carob.checks.answer.phrases.find_request_for", lambda *_: None)
     assert find_untrue_rows().violations
 
 
 def test_every_expectation_of_other_tools_can_be_written() -> None:
     """docs/other-tools.md names keys of `expected`: each exists."""
     known = {field.name for field in CATALOG.fields}
-    cells = [row[1] for header, rows in tables("other-tools.md") if header[1:2] == ["Karat"] for row in rows]
+    cells = [row[1] for header, rows in tables("other-tools.md") if header[1:2] == ["Carob"] for row in rows]
     named = {
         name
         for cell in cells

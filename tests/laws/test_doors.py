@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-import karat
-from karat.engine.authoring import ExpectationError
+import carob
+from carob.engine.authoring import ExpectationError
 from laws.coverage import Coverage, require
 from laws.samples import EFFECTS, KEYS
 from seeds import test_fields as seeds
@@ -24,7 +24,7 @@ ROWS = {
 """Each case of the seeds' table with its right and its wrong answer."""
 CLAIMS = {"tests": {"words": ["tests pass"], "run": "^pytest"}}
 WITHOUT_CLAIMS = ("run of an eval set", "run of a golden set", "check")
-"""Doors that no words of claims can be declared at: only a Karat 1 suite has them."""
+"""Doors that no words of claims can be declared at: only a Carob 1 suite has them."""
 _CONFIG = '[prices]\ninput = 1.0\noutput = 4.0\n[effects]\nbook = ["booked"]\n'
 
 
@@ -34,8 +34,8 @@ def _trace(side: str, row: seeds.Row) -> dict[str, Any]:
 
 def _suite(form: str) -> Any:
     cases = [{"id": name, "prompt": "p", "expected": row.expected} for name, (_, _, row) in ROWS.items()]
-    if form == "karat-1":
-        return {"karat": 1, "claims": CLAIMS, "cases": cases}
+    if form == "carob-1":
+        return {"carob": 1, "claims": CLAIMS, "cases": cases}
     if form == "eval-set":
         return {"version": "0.3", "cases": cases}
     return [
@@ -53,35 +53,35 @@ def _is_qa(expected: Mapping[str, Any]) -> bool:
 
 
 def _write(folder: Path) -> None:
-    (folder / "karat.toml").write_text(_CONFIG)
+    (folder / "carob.toml").write_text(_CONFIG)
     (folder / "policy.md").write_text("A ride is found within 24 hours.\n")
     lines = [{"case_id": name, "input": "p", **_trace(side, row)} for name, (_, side, row) in ROWS.items()]
     (folder / "r.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    for form in ("karat-1", "eval-set", "golden"):
+    for form in ("carob-1", "eval-set", "golden"):
         (folder / f"{form}.json").write_text(json.dumps(_suite(form)))
 
 
 Statuses = dict[str, str]
 
 
-def _ran(form: str, **how: Any) -> karat.RunResult:
-    return karat.run(f"{form}.json", "replay:r.jsonl", **how)
+def _ran(form: str, **how: Any) -> carob.RunResult:
+    return carob.run(f"{form}.json", "replay:r.jsonl", **how)
 
 
-def _of(result: karat.RunResult) -> Statuses:
+def _of(result: carob.RunResult) -> Statuses:
     return {record.case.id: str(record.status) for record in result}
 
 
 def _judged() -> Statuses:
-    cases = karat.load_suite("karat-1.json").cases
-    return {case.id: str(karat.judge(case, {"input": "p", **_trace(*ROWS[case.id][1:])}).status) for case in cases}
+    cases = carob.load_suite("carob-1.json").cases
+    return {case.id: str(carob.judge(case, {"input": "p", **_trace(*ROWS[case.id][1:])}).status) for case in cases}
 
 
 def _checked() -> Statuses:
     found = {}
     for name, (_, side, row) in ROWS.items():
         try:
-            found[name] = str(karat.check({"input": "p", **_trace(side, row)}, **row.expected).status)  # type: ignore[arg-type]
+            found[name] = str(carob.check({"input": "p", **_trace(side, row)}, **row.expected).status)  # type: ignore[arg-type]
         except ExpectationError as error:
             found[name] = str(error.verdict.status)
     return found
@@ -89,11 +89,11 @@ def _checked() -> Statuses:
 
 def _rescored() -> Mapping[str, Statuses]:
     """A run, and the ways to judge its journal again."""
-    ran = _ran("karat-1", results_dir="results")
+    ran = _ran("carob-1", results_dir="results")
     return {
-        "run of Karat 1": _of(ran),
-        "rescore": _of(karat.rescore(ran.journal)),
-        "rescore by the suite": _of(karat.rescore(ran.journal, "karat-1.json")),
+        "run of Carob 1": _of(ran),
+        "rescore": _of(carob.rescore(ran.journal)),
+        "rescore by the suite": _of(carob.rescore(ran.journal, "carob-1.json")),
     }
 
 
@@ -105,15 +105,15 @@ DOORS: Doors = {
     "check": _checked,
 }
 SLOW: Doors = {
-    "one worker": lambda: _of(_ran("karat-1", workers=1)),
-    "two workers": lambda: _of(_ran("karat-1", workers=2)),
-    "concurrency 4": lambda: _of(_ran("karat-1", concurrency=4)),
-    "rescore, two workers": lambda: _of(karat.rescore(_ran("karat-1", results_dir="r").journal, workers=2)),
+    "one worker": lambda: _of(_ran("carob-1", workers=1)),
+    "two workers": lambda: _of(_ran("carob-1", workers=2)),
+    "concurrency 4": lambda: _of(_ran("carob-1", concurrency=4)),
+    "rescore, two workers": lambda: _of(carob.rescore(_ran("carob-1", results_dir="r").journal, workers=2)),
 }
 EXCEPTIONS = {
     **NOT_RECORDED,
     "Ray": "it needs a cluster: tests/engine runs its executor through the table of all executors",
-    "claims": f"its words are declared in a Karat 1 suite, which is not at these doors: {', '.join(WITHOUT_CLAIMS)}",
+    "claims": f"its words are declared in a Carob 1 suite, which is not at these doors: {', '.join(WITHOUT_CLAIMS)}",
     "pytest": "its door is `run` itself, case by case: tests/pytest_plugin",
 }
 
@@ -153,7 +153,7 @@ def test_a_door_that_judges_otherwise_is_noticed(monkeypatch: pytest.MonkeyPatch
     """Planted: `rescore` does not see the calls of a trace."""
     from msgspec import structs
 
-    from karat.scoring import verdicts
+    from carob.scoring import verdicts
 
     judge = verdicts.judge_case
     monkeypatch.setattr(
@@ -168,7 +168,7 @@ def test_other_cases_of_a_run_do_not_decide(record_property: Callable[[str, obje
     coverage = Coverage(14, "other cases of a run do not decide", checks=KEYS, doors=("run",))
     whole = _judged()
     for name in [*ROWS][::40]:
-        alone = _of(_ran("karat-1", cases=[name]))
+        alone = _of(_ran("carob-1", cases=[name]))
         coverage.try_one(alone == {name: whole[name]}, f"{name} alone is {alone[name]}, else {whole[name]}")
     require(coverage, record_property)
 

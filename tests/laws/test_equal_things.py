@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.matchers.reading import DOLLAR_KEYS, matcher
-from karat.model.trace import ToolCall, Trace
-from karat.model.verdict import CaseStatus
+from carob.matchers.reading import DOLLAR_KEYS, matcher
+from carob.model.trace import ToolCall, Trace
+from carob.model.verdict import CaseStatus
 from laws.coverage import Coverage, require
 from laws.samples import Expected, called, status
 
@@ -193,7 +193,7 @@ def test_a_whole_number_and_its_float_are_one_value(number: int) -> None:
 
 def test_a_matcher_that_compares_kinds_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: 7 is not 7.0."""
-    monkeypatch.setattr("karat.matchers.matcher.is_same_value", lambda one, other: repr(one) == repr(other))
+    monkeypatch.setattr("carob.matchers.matcher.is_same_value", lambda one, other: repr(one) == repr(other))
     assert find_unequal_matches().violations
     assert find_unequal_values().violations
 

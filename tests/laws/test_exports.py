@@ -12,9 +12,9 @@ from hypothesis import settings
 
 from evidence.exports.sources import SOURCES, Source
 from evidence.exports.test_sources import outcomes
-from karat.errors import KaratError
-from karat.evidence.exports.reading import read_conversations
-from karat.evidence.exports.record import RecordedConversation
+from carob.errors import CarobError
+from carob.evidence.exports.reading import read_conversations
+from carob.evidence.exports.record import RecordedConversation
 from laws.coverage import Coverage, require
 from laws.files import VALUES, Place, places, remove, replace
 from laws.test_wrong_types import RAISED
@@ -101,7 +101,7 @@ def find_greens_by_loss(folder: Path) -> Coverage:
         for what, left in less:
             try:
                 after = _broken(_read(folder / "rows.jsonl", left))
-            except KaratError:
+            except CarobError:
                 continue
             coverage.try_one(not _is_green(before, after), f"{source.name} without {what}: {before} {after}")
     coverage.formats = formats
@@ -193,7 +193,7 @@ def find_tracebacks(folder: Path) -> Coverage:
 def _refusal(path: Path) -> str:
     try:
         list(read_conversations([path]))
-    except KaratError as error:
+    except CarobError as error:
         return str(error)
     return ""
 

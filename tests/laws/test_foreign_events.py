@@ -22,13 +22,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.tools import tool as as_tool
 
-import karat
+import carob
 from evidence.spans.span_factory import post, request, span, tool
-from karat.model.run import CaseRecord
-from karat.model.verdict import CaseStatus
-from karat.targets.config import TargetConfig
-from karat.targets.in_process.cases import CASES as RUNNING
-from karat.targets.python import Conversation
+from carob.model.run import CaseRecord
+from carob.model.verdict import CaseStatus
+from carob.targets.config import TargetConfig
+from carob.targets.in_process.cases import CASES as RUNNING
+from carob.targets.python import Conversation
 from laws.coverage import Coverage, require
 from scripted_model import serve
 from targets.wrappers.test_mcp_evidence import StandIn, call
@@ -214,7 +214,7 @@ def run_planned(plans: Plans, mcp: str, folder: Path, **telemetry: Any) -> dict[
         mcp_record=mcp,
         mcp_complete=True,
     )
-    result = karat.run(str(file), target, results_dir=folder, concurrency=CASES, workers=1)
+    result = carob.run(str(file), target, results_dir=folder, concurrency=CASES, workers=1)
     return {record.case.id: record for record in result}
 
 

@@ -7,17 +7,17 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from karat.analysis.stress.judging import judge_cell
-from karat.analysis.stress.kinds import INJECT, KINDS, read_injections
-from karat.analysis.stress.model import CellStatus
-from karat.analysis.stress.planning import Planner, StressPlan
-from karat.model.faults import AlteredCall, Fault, Hit
-from karat.model.run import CaseRecord
-from karat.model.suite import Case
-from karat.model.trace import SpanNode, Tokens, ToolCall, Trace
-from karat.model.verdict import CaseStatus, Verdict
-from karat.scoring.verdicts import judge_case
-from karat.suites.formats.base import CaseExpectations
+from carob.analysis.stress.judging import judge_cell
+from carob.analysis.stress.kinds import INJECT, KINDS, read_injections
+from carob.analysis.stress.model import CellStatus
+from carob.analysis.stress.planning import Planner, StressPlan
+from carob.model.faults import AlteredCall, Fault, Hit
+from carob.model.run import CaseRecord
+from carob.model.suite import Case
+from carob.model.trace import SpanNode, Tokens, ToolCall, Trace
+from carob.model.verdict import CaseStatus, Verdict
+from carob.scoring.verdicts import judge_case
+from carob.suites.formats.base import CaseExpectations
 from laws.coverage import Coverage, require
 from laws.samples import CATALOG
 
@@ -114,5 +114,5 @@ def test_a_kind_that_is_dropped_is_noticed(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_fault_of_the_case_itself_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: any altered call counts as the fault of the cell."""
-    monkeypatch.setattr("karat.analysis.stress.judging._count_landed", lambda record: len(record.trace.altered_calls))
+    monkeypatch.setattr("carob.analysis.stress.judging._count_landed", lambda record: len(record.trace.altered_calls))
     assert find_survived_without_landing().violations

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from karat.text.prose.asking import find_request, find_request_for
-from karat.text.prose.claims import claims
+from carob.text.prose.asking import find_request, find_request_for
+from carob.text.prose.claims import claims
 from laws.coverage import LAW
 from laws.samples import HERE
 

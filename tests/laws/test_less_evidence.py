@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from karat.model.trace import PossibleCall, TextLoss, ToolCall, Trace
-from karat.model.verdict import CheckResult, Status
-from karat.scoring.verdicts import run_check
+from carob.model.trace import PossibleCall, TextLoss, ToolCall, Trace
+from carob.model.verdict import CheckResult, Status
+from carob.scoring.verdicts import run_check
 from laws.coverage import Coverage, require
 from laws.samples import CATALOG, EXAMPLES, KEYS, SAMPLES, build_case, build_check, describe, results
 
@@ -152,7 +152,7 @@ def test_less_evidence_never_makes_green(record_property: Callable[[str, object]
 
 def test_a_check_that_takes_not_seen_for_absent_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: what words and log name is no doubt."""
-    monkeypatch.setattr("karat.checks.tools.names.not_understood", lambda trace, tools=(): None)
+    monkeypatch.setattr("carob.checks.tools.names.not_understood", lambda trace, tools=(): None)
     assert find_passes_by_loss().violations
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from karat.checks.catalog import CHECKS
-from karat.checks.combined import AUTHORS_WORDS
-from karat.checks.effects.outcome import CONFIRMED, Outcome
-from karat.model.suite import Case
-from karat.model.trace import Trace
-from karat.model.verdict import CaseStatus
+from carob.checks.catalog import CHECKS
+from carob.checks.combined import AUTHORS_WORDS
+from carob.checks.effects.outcome import CONFIRMED, Outcome
+from carob.model.suite import Case
+from carob.model.trace import Trace
+from carob.model.verdict import CaseStatus
 from laws.coverage import Coverage, require
 from laws.samples import (
     CATALOG,
@@ -205,5 +205,5 @@ def test_every_prohibition_is_tried() -> None:
 
 def test_a_lost_prohibition_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: the case replaces everything."""
-    monkeypatch.setattr("karat.suites.formats.karat1.add_prohibitions", lambda own, *_: own)
+    monkeypatch.setattr("carob.suites.formats.carob1.add_prohibitions", lambda own, *_: own)
     assert find_lost_prohibitions().violations

@@ -11,17 +11,17 @@ import pytest
 from msgspec import structs
 
 from importers import test_recordings_of_suites as recorded
-from karat.checks.external import Unjudged
-from karat.errors import SuiteError
-from karat.model.suite import Suite
-from karat.suites import load
-from karat.suites.formats.builder import Expectations
+from carob.checks.external import Unjudged
+from carob.errors import SuiteError
+from carob.model.suite import Suite
+from carob.suites import load
+from carob.suites.formats.builder import Expectations
 from laws.coverage import Coverage, require
 from laws.files import AS_TEXT, SUITES, Place, SuiteText, places, remove, replace
 from laws.samples import CATALOG
 
 NOTES: Mapping[str, frozenset[str]] = {
-    "karat-1": frozenset(),
+    "carob-1": frozenset(),
     "eval-set": frozenset({"name", "category"}),
     "golden": frozenset(),
     "promptfoo": frozenset({"description", "label", "role"}),

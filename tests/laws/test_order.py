@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.checks.catalog import CheckCatalog
+from carob.checks.catalog import CheckCatalog
 from laws.coverage import Coverage, require
 from laws.samples import CATALOG, EFFECTS, KEYS, SAMPLES, VARIANTS, Expected, judge, read_case, read_suite
 

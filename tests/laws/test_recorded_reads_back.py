@@ -21,13 +21,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from karat.options import TapeMode
-from karat.proxy import forwarding
-from karat.proxy.server import CaseSession, ServiceProxy
-from karat.proxy.tape.file import Answer, StreamEvent, Tape, read_tape
-from karat.proxy.tape.player import TapePlayer
-from karat.proxy.tape.requests import IgnoreRules
-from karat.proxy.tape.secrets import SecretKeeper
+from carob.options import TapeMode
+from carob.proxy import forwarding
+from carob.proxy.server import CaseSession, ServiceProxy
+from carob.proxy.tape.file import Answer, StreamEvent, Tape, read_tape
+from carob.proxy.tape.player import TapePlayer
+from carob.proxy.tape.requests import IgnoreRules
+from carob.proxy.tape.secrets import SecretKeeper
 from laws.coverage import Coverage, require
 
 EXAMPLES = 60

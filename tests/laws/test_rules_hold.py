@@ -8,9 +8,9 @@ from typing import Any
 
 from msgspec import structs
 
-from karat.rules.contract import CompiledRule, Contract
-from karat.rules.events import BY_ITSELF, ConversationEvent, RuleOutcome
-from karat.rules.monitor import Monitor, judge_events
+from carob.rules.contract import CompiledRule, Contract
+from carob.rules.events import BY_ITSELF, ConversationEvent, RuleOutcome
+from carob.rules.monitor import Monitor, judge_events
 from laws.coverage import Coverage, require
 from rules.lines import contract, events
 from rules.test_forms import TABLE

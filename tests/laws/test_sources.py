@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from counterparts.span_sources import SOURCES, SpanSource
-from karat.evidence.spans.otlp import SpanBatch, SpanRecord
-from karat.evidence.spans.reading import is_of_a_turn, read_turn, span_trees
-from karat.model.suite import Case
-from karat.model.trace import Trace
-from karat.model.verdict import CaseStatus
-from karat.targets.recordings.otlp import RecordedTrace, _trace
+from carob.evidence.spans.otlp import SpanBatch, SpanRecord
+from carob.evidence.spans.reading import is_of_a_turn, read_turn, span_trees
+from carob.model.suite import Case
+from carob.model.trace import Trace
+from carob.model.verdict import CaseStatus
+from carob.targets.recordings.otlp import RecordedTrace, _trace
 from laws.coverage import Coverage, require
 from laws.samples import Expected, build_case, judge
 
@@ -87,9 +87,9 @@ def test_a_lost_span_is_no_absent_call(record_property: Callable[[str, object], 
 
 def test_a_reader_that_takes_gaps_for_absence_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: whatever is missing, the spans are taken to be complete."""
-    monkeypatch.setattr("karat.evidence.spans.reading._gap", lambda *_: "")
-    monkeypatch.setattr("karat.evidence.spans.reading._why_incomplete", lambda *_: "")
-    monkeypatch.setattr("karat.evidence.spans.reading._why_call_missing", lambda *_: "")
+    monkeypatch.setattr("carob.evidence.spans.reading._gap", lambda *_: "")
+    monkeypatch.setattr("carob.evidence.spans.reading._why_incomplete", lambda *_: "")
+    monkeypatch.setattr("carob.evidence.spans.reading._why_call_missing", lambda *_: "")
     assert find_calls_lost_with_spans().violations
 
 
@@ -121,7 +121,7 @@ def test_spans_out_of_order_are_the_same_turn(record_property: Callable[[str, ob
 
 def test_a_reader_that_minds_the_order_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: the first span to arrive is taken for the first that began."""
-    monkeypatch.setattr("karat.evidence.spans.reading.sorted", lambda items, key=None: [*items], raising=False)
+    monkeypatch.setattr("carob.evidence.spans.reading.sorted", lambda items, key=None: [*items], raising=False)
     monkeypatch.setattr(f"{__name__}.span_trees", lambda records: [records])
     assert find_changes_by_disorder().violations
 
@@ -139,14 +139,14 @@ def _files(source: SpanSource, foreign: SpanSource) -> Iterator[tuple[str, bytes
 def _of_other_prompts(source: SpanSource) -> bytes:
     """The file of another agent, which was asked something else."""
     data = source.recording.read_bytes().replace(b"A-17", b"Z-99").replace(b"Hello there", b"Goodbye now")
-    return data.replace(b"karat.case", b"other.case").replace(b'"where"', b'"there"').replace(b'"hello"', b'"adieu"')
+    return data.replace(b"carob.case", b"other.case").replace(b'"where"', b'"there"').replace(b'"hello"', b'"adieu"')
 
 
 async def test_foreign_spans_change_nothing(record_property: Callable[[str, object], None], tmp_path: Any) -> None:
     """Recordings with spans of others, doubled and out of order: each case has the trace that it had."""
     from evidence.spans.order_cases import SUITE
-    from karat.suites import loads
-    from karat.targets.base import RunContext
+    from carob.suites import loads
+    from carob.targets.base import RunContext
     from laws.samples import CATALOG
     from targets.conftest import opened
 

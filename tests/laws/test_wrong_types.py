@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from karat.errors import ConfigError, KaratError, SuiteError
-from karat.suites import load
-from karat.targets.recordings.replay import RecordedTraces
+from carob.errors import ConfigError, CarobError, SuiteError
+from carob.suites import load
+from carob.targets.recordings.replay import RecordedTraces
 from laws.coverage import Coverage, require
 from laws.files import AS_TEXT, RESULTS, SUITES, VALUES, Place, places, remove, replace
 from laws.samples import CATALOG
@@ -38,7 +38,7 @@ def complaint(read: Callable[[], object]) -> str:
         return "" if error.problems else "no problem is named"
     except ConfigError as error:
         return f"not for a person: {error}" if "ninstall" in str(error) else ""
-    except KaratError as error:
+    except CarobError as error:
         return "" if str(error) else "no message"
     except Exception as error:  # noqa: BLE001 - any other one is what is looked for
         return f"{type(error).__name__}: {error}"
@@ -99,6 +99,6 @@ def test_every_format_is_tried() -> None:
 def test_a_format_that_raises_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: the reader of a format trusts its file."""
     monkeypatch.setattr(
-        "karat.suites.formats.golden.GoldenSet.read", lambda self, file, catalog: file.tree[0]["input"].x
+        "carob.suites.formats.golden.GoldenSet.read", lambda self, file, catalog: file.tree[0]["input"].x
     )
     assert find_tracebacks_of_suites(tmp_path).violations

@@ -1,4 +1,4 @@
-"""Karat as a library: what the README promises, with every kind of target, in and out of an event loop."""
+"""Carob as a library: what the README promises, with every kind of target, in and out of an event loop."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-import karat
-from karat import Journal, Suite
-from karat.golden import ExecutionContext
+import carob
+from carob import Journal, Suite
+from carob.golden import ExecutionContext
 
 SUITE = {
     "version": "0.3",
@@ -36,8 +36,8 @@ async def async_agent(prompt: str) -> dict[str, Any]:
     return sync_agent(prompt)
 
 
-async def agent_of_traces(prompt: str, case: karat.Case) -> karat.Trace:
-    return karat.Trace(case_id=case.id, final_message="hello", tool_calls=(karat.ToolCall("wave", success=True),))
+async def agent_of_traces(prompt: str, case: carob.Case) -> carob.Trace:
+    return carob.Trace(case_id=case.id, final_message="hello", tool_calls=(carob.ToolCall("wave", success=True),))
 
 
 class Callable:
@@ -61,43 +61,43 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def suite() -> Suite:
-    return karat.load_suite("suite.json")
+    return carob.load_suite("suite.json")
 
 
-def statuses(result: karat.RunResult) -> dict[str, str]:
+def statuses(result: carob.RunResult) -> dict[str, str]:
     return {record.case.id: record.status.value for record in result.records}
 
 
 def test_load_suite(suite: Suite) -> None:
     assert (suite.file, suite.format, suite.version) == ("suite.json", "eval-set", "0.3")
     assert [case.id for case in suite.cases] == ["A", "B"]
-    assert karat.load_suite(Path("suite.json")).sha256 == suite.sha256
+    assert carob.load_suite(Path("suite.json")).sha256 == suite.sha256
 
 
 def test_a_suite_with_problems_raises_them_all() -> None:
     Path("bad.json").write_text('{"version": "0.3", "cases": [{"id": 7, "prompt": "", "expected": {"x": 1}}]}')
-    with pytest.raises(karat.SuiteError) as caught:
-        karat.load_suite("bad.json")
+    with pytest.raises(carob.SuiteError) as caught:
+        carob.load_suite("bad.json")
     assert len(caught.value.problems) == 3
     assert str(caught.value).count("\n") == 2
-    assert isinstance(caught.value, karat.KaratError)
+    assert isinstance(caught.value, carob.CarobError)
     assert caught.value.exit_code == 4
-    with pytest.raises(karat.SuiteError):
-        karat.run("bad.json", mute)
+    with pytest.raises(carob.SuiteError):
+        carob.run("bad.json", mute)
 
 
 def test_a_missing_suite_is_an_error_of_ours() -> None:
-    with pytest.raises(karat.KaratError, match="no such file"):
-        karat.load_suite("gone.json")
+    with pytest.raises(carob.CarobError, match="no such file"):
+        carob.load_suite("gone.json")
 
 
 def test_judge(suite: Suite) -> None:
     case = suite.cases[0]
-    good = karat.judge(case, karat.Trace(case_id="A", final_message="Hello!"))
-    bad = karat.judge(case, karat.Trace(case_id="A", final_message="Bye."))
-    assert (good.status, bad.status) == (karat.CaseStatus.PASS, karat.CaseStatus.FAIL)
-    (failed,) = [check for check in bad.checks if check.status is karat.Status.FAILED]
-    assert (failed.name, failed.group, failed.found) == ("must_say_any", karat.Group.FORMATTING, "Bye.")
+    good = carob.judge(case, carob.Trace(case_id="A", final_message="Hello!"))
+    bad = carob.judge(case, carob.Trace(case_id="A", final_message="Bye."))
+    assert (good.status, bad.status) == (carob.CaseStatus.PASS, carob.CaseStatus.FAIL)
+    (failed,) = [check for check in bad.checks if check.status is carob.Status.FAILED]
+    assert (failed.name, failed.group, failed.found) == ("must_say_any", carob.Group.FORMATTING, "Bye.")
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_judge(suite: Suite) -> None:
     ],
 )
 def test_run(suite: Suite, target: Any) -> None:
-    result = karat.run(suite, target)
+    result = carob.run(suite, target)
     assert statuses(result) == {"A": "PASS", "B": "PASS"}
     assert result.ok
     assert (result.summary.passed, result.summary.total) == (2, 2)
@@ -122,44 +122,44 @@ def test_run(suite: Suite, target: Any) -> None:
 
 
 def test_a_failing_run_is_not_ok(suite: Suite) -> None:
-    result = karat.run(suite, mute)
+    result = carob.run(suite, mute)
     assert statuses(result) == {"A": "FAIL", "B": "PARTIAL"}
     assert not result.ok
 
 
 def test_a_spec_of_a_python_function(suite: Suite) -> None:
     Path("agent_at_hand.py").write_text("def ask(prompt):\n    return 'hello'\n")
-    assert statuses(karat.run(suite, "python:agent_at_hand:ask")) == {"A": "PASS", "B": "PARTIAL"}
+    assert statuses(carob.run(suite, "python:agent_at_hand:ask")) == {"A": "PASS", "B": "PARTIAL"}
 
 
-def test_a_target_of_karat_toml(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_target_of_carob_toml(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKEN", "hush-hush-1")
     Path("leaky.py").write_text("def ask(prompt):\n    return 'hello hush-hush-1'\n")
-    Path("karat.toml").write_text('secrets = ["TOKEN"]\n[targets.mine]\nuse = "python:leaky.py:ask"\n')
-    result = karat.run(suite, "mine")
+    Path("carob.toml").write_text('secrets = ["TOKEN"]\n[targets.mine]\nuse = "python:leaky.py:ask"\n')
+    result = carob.run(suite, "mine")
     assert result.records[0].trace.final_message == "hello [removed]"
-    with pytest.raises(karat.KaratError, match="Did you mean 'mine'"):
-        karat.run(suite, "mien")
+    with pytest.raises(carob.CarobError, match="Did you mean 'mine'"):
+        carob.run(suite, "mien")
 
 
 def test_a_target_that_cannot_be_opened_leaves_nothing(suite: Suite) -> None:
-    with pytest.raises(karat.KaratError, match="cannot be read"):
-        karat.run(suite, "replay:gone.jsonl", results_dir="out")
+    with pytest.raises(carob.CarobError, match="cannot be read"):
+        carob.run(suite, "replay:gone.jsonl", results_dir="out")
     assert not Path("out").exists()
 
 
 @pytest.mark.parametrize("folder", ["out/deep", Path("out/deep")], ids=["str", "path"])
 def test_results_dir(suite: Suite, folder: str | Path) -> None:
-    result = karat.run(suite, sync_agent, results_dir=folder)
+    result = carob.run(suite, sync_agent, results_dir=folder)
     assert {path.parent for path in result.artifacts} == {Path("out/deep")}
-    again = karat.rescore(result.artifacts[0], results_dir=folder)
+    again = carob.rescore(result.artifacts[0], results_dir=folder)
     assert statuses(again) == {"A": "PASS", "B": "PASS"}
     assert len(list(Path("out/deep").iterdir())) == 6
 
 
 def test_without_a_folder_the_files_go_with_the_result(suite: Suite) -> None:
-    result = karat.run(suite, sync_agent)
-    rescored = karat.rescore(result.journal.path)
+    result = carob.run(suite, sync_agent)
+    rescored = carob.rescore(result.journal.path)
     folders = [Path(found.journal.path).parent for found in (result, rescored)]
     assert all(folder.exists() for folder in folders)
     del result, rescored
@@ -169,7 +169,7 @@ def test_without_a_folder_the_files_go_with_the_result(suite: Suite) -> None:
 
 
 def test_options_are_those_of_run_options(suite: Suite) -> None:
-    result = karat.run(suite, sync_agent, repeat=2, concurrency=2, timeout=5.0)
+    result = carob.run(suite, sync_agent, repeat=2, concurrency=2, timeout=5.0)
     assert (result.summary.repeat, len(result.records)) == (2, 4)
 
 
@@ -182,13 +182,13 @@ def test_retries(suite: Suite) -> None:
             raise ConnectionError("try again")
         return sync_agent(prompt)
 
-    first = karat.run(suite, moody, retries=1, backoff=0.01).records[0]
+    first = carob.run(suite, moody, retries=1, backoff=0.01).records[0]
     assert (first.status, len(first.attempts), calls[:2]) == ("PASS", 1, ["say hello"] * 2)
 
 
 def test_an_error_has_no_other_before_it(suite: Suite) -> None:
-    with pytest.raises(karat.KaratError) as caught:
-        karat.run(suite, sync_agent, repeat=0)
+    with pytest.raises(carob.CarobError) as caught:
+        carob.run(suite, sync_agent, repeat=0)
     assert caught.value.__context__ is None
 
 
@@ -197,7 +197,7 @@ def test_timeout(suite: Suite) -> None:
         await asyncio.sleep(600)
         return "hello"
 
-    result = karat.run(suite, hang, timeout=0.05)
+    result = carob.run(suite, hang, timeout=0.05)
     assert statuses(result) == {"A": "ERROR", "B": "ERROR"}
     first = result.records[0].trace.error
     assert first is not None
@@ -206,10 +206,10 @@ def test_timeout(suite: Suite) -> None:
 
 async def test_run_inside_a_running_loop(suite: Suite) -> None:
     """As in Jupyter, where every cell runs in a loop that is not to be blocked for ever."""
-    assert karat.run(suite, async_agent).ok
-    assert karat.run(suite, sync_agent).ok
-    with pytest.raises(karat.KaratError, match="no such file"):
-        karat.run("gone.json", sync_agent)
+    assert carob.run(suite, async_agent).ok
+    assert carob.run(suite, sync_agent).ok
+    with pytest.raises(carob.CarobError, match="no such file"):
+        carob.run("gone.json", sync_agent)
 
 
 async def test_arun(suite: Suite) -> None:
@@ -220,35 +220,35 @@ async def test_arun(suite: Suite) -> None:
         loops.append(asyncio.get_running_loop())
         return "hello"
 
-    result = await karat.arun(suite, agent)
+    result = await carob.arun(suite, agent)
     assert statuses(result) == {"A": "PASS", "B": "PARTIAL"}
     assert set(loops) == {loop}
 
 
 async def test_two_runs_at_once(suite: Suite) -> None:
-    results = await asyncio.gather(*(karat.arun(suite, agent, results_dir="out") for agent in (sync_agent, mute)))
+    results = await asyncio.gather(*(carob.arun(suite, agent, results_dir="out") for agent in (sync_agent, mute)))
     assert [result.ok for result in results] == [True, False]
     assert len({result.journal.path for result in results}) == 2
 
 
 def test_run_from_another_thread(suite: Suite) -> None:
-    found: list[karat.RunResult] = []
-    thread = threading.Thread(target=lambda: found.append(karat.run(suite, async_agent)))
+    found: list[carob.RunResult] = []
+    thread = threading.Thread(target=lambda: found.append(carob.run(suite, async_agent)))
     thread.start()
     thread.join()
     assert found[0].ok
 
 
 async def test_the_async_twins(suite: Suite) -> None:
-    loaded = await karat.aload_suite("suite.json")
+    loaded = await carob.aload_suite("suite.json")
     assert loaded == suite
-    trace = karat.Trace(case_id="A", final_message="hello")
-    assert await karat.ajudge(suite.cases[0], trace) == karat.judge(suite.cases[0], trace)
-    run = await karat.arun(suite, async_agent)
-    assert statuses(await karat.arescore(run.journal)) == statuses(karat.rescore(run.journal))
-    assert statuses(await karat.arerun(run.journal, target=async_agent)) == statuses(run)
-    assert await karat.aaudit(run.journal) == karat.audit(run.journal)
-    assert await karat.alint("suite.json") == karat.lint("suite.json")
+    trace = carob.Trace(case_id="A", final_message="hello")
+    assert await carob.ajudge(suite.cases[0], trace) == carob.judge(suite.cases[0], trace)
+    run = await carob.arun(suite, async_agent)
+    assert statuses(await carob.arescore(run.journal)) == statuses(carob.rescore(run.journal))
+    assert statuses(await carob.arerun(run.journal, target=async_agent)) == statuses(run)
+    assert await carob.aaudit(run.journal) == carob.audit(run.journal)
+    assert await carob.alint("suite.json") == carob.lint("suite.json")
 
 
 WITHOUT_TWIN = (
@@ -256,45 +256,45 @@ WITHOUT_TWIN = (
     *("read_conversations", "self_test", "suite", "trace_from_messages"),
 )
 """What is only ever awaited, serves until it is stopped, takes no time, or gives one thing after another."""
-TWINS = [name for name in karat.__all__ if f"a{name}" in karat.__all__]
+TWINS = [name for name in carob.__all__ if f"a{name}" in carob.__all__]
 
 
 def test_no_public_name_is_that_of_a_module() -> None:
     """Importing such a module would put it in the place of the name."""
-    modules = {path.stem for path in Path(karat.__file__).parent.iterdir()}
-    assert modules.isdisjoint(karat.__all__)
+    modules = {path.stem for path in Path(carob.__file__).parent.iterdir()}
+    assert modules.isdisjoint(carob.__all__)
 
 
 def test_every_function_has_a_twin_of_the_same_signature() -> None:
-    functions = {name for name in karat.__all__ if inspect.isfunction(getattr(karat, name))}
+    functions = {name for name in carob.__all__ if inspect.isfunction(getattr(carob, name))}
     assert functions == {*TWINS, *(f"a{name}" for name in TWINS), *WITHOUT_TWIN}
     for name in TWINS:
-        sync, twin = getattr(karat, name), getattr(karat, f"a{name}")
+        sync, twin = getattr(carob, name), getattr(carob, f"a{name}")
         assert inspect.signature(sync) == inspect.signature(twin)
         assert (inspect.iscoroutinefunction(sync), inspect.iscoroutinefunction(twin)) == (False, True)
         assert (sync.__name__, twin.__name__) == (name, f"a{name}")
 
 
 async def test_listeners_hear_of_the_run(suite: Suite) -> None:
-    heard: list[karat.Event] = []
-    await karat.arun(suite, sync_agent, listeners=[heard.append])
-    assert isinstance(heard[0], karat.RunStarted)
-    assert isinstance(heard[-1], karat.RunFinished)
-    assert [event.record.case.id for event in heard if isinstance(event, karat.CaseFinished)] == ["A", "B"]
+    heard: list[carob.Event] = []
+    await carob.arun(suite, sync_agent, listeners=[heard.append])
+    assert isinstance(heard[0], carob.RunStarted)
+    assert isinstance(heard[-1], carob.RunFinished)
+    assert [event.record.case.id for event in heard if isinstance(event, carob.CaseFinished)] == ["A", "B"]
 
 
 def test_rescore_by_a_suite(suite: Suite) -> None:
-    result = karat.run(suite, sync_agent)
+    result = carob.run(suite, sync_agent)
     other = {**SUITE, "cases": [{"id": "A", "prompt": "say hello", "expected": {"must_say_any": ["bye"]}}]}
     Path("other.json").write_text(json.dumps(other))
-    for given in ("other.json", Path("other.json"), other, karat.load_suite("other.json")):
-        again = karat.rescore(result.journal.path, given)
+    for given in ("other.json", Path("other.json"), other, carob.load_suite("other.json")):
+        again = carob.rescore(result.journal.path, given)
         assert (statuses(again), again.left_out) == ({"A": "FAIL"}, ("B",))
-    assert statuses(karat.rescore(Journal(result.journal.path))) == {"A": "PASS", "B": "PASS"}
+    assert statuses(carob.rescore(Journal(result.journal.path))) == {"A": "PASS", "B": "PASS"}
 
 
 def test_a_trace_in_short(suite: Suite) -> None:
-    record = karat.run(suite, sync_agent).records[1]
+    record = carob.run(suite, sync_agent).records[1]
     context = ExecutionContext.of(record.trace)
     assert (context.test_id, context.test_input, context.tools_called) == ("B", "wave", ["wave"])
     assert context.response == context.final_message == "hello: wave"
@@ -328,22 +328,22 @@ def test_a_trace_in_short(suite: Suite) -> None:
     ],
 )
 def test_options_that_cannot_be(suite: Suite, options: dict[str, Any], said: str) -> None:
-    with pytest.raises(karat.KaratError, match=said):
-        karat.run(suite, sync_agent, **options)
+    with pytest.raises(carob.CarobError, match=said):
+        carob.run(suite, sync_agent, **options)
 
 
 def test_what_is_no_target_and_what_is_no_trace(suite: Suite) -> None:
-    with pytest.raises(karat.KaratError, match="'int' is not a target"):
-        karat.run(suite, 3)  # type: ignore[arg-type]
-    with pytest.raises(karat.KaratError, match="'list' is not a trace"):
-        karat.judge(suite.cases[0], ["hello"])  # type: ignore[arg-type]
-    with pytest.raises(karat.KaratError, match="the trace is of case 'B', not of 'A'"):
-        karat.judge(suite.cases[0], karat.Trace(case_id="B", final_message="hello"))
+    with pytest.raises(carob.CarobError, match="'int' is not a target"):
+        carob.run(suite, 3)  # type: ignore[arg-type]
+    with pytest.raises(carob.CarobError, match="'list' is not a trace"):
+        carob.judge(suite.cases[0], ["hello"])  # type: ignore[arg-type]
+    with pytest.raises(carob.CarobError, match="the trace is of case 'B', not of 'A'"):
+        carob.judge(suite.cases[0], carob.Trace(case_id="B", final_message="hello"))
 
 
-@pytest.mark.parametrize("name", [name for name in karat.__all__ if name not in ("__version__", "Event", "Listener")])
+@pytest.mark.parametrize("name", [name for name in carob.__all__ if name not in ("__version__", "Event", "Listener")])
 def test_public_names_are_documented_and_typed(name: str) -> None:
-    found = getattr(karat, name)
+    found = getattr(carob, name)
     assert inspect.getdoc(found)
     if inspect.isfunction(found):
         signature = inspect.signature(found)
@@ -352,22 +352,22 @@ def test_public_names_are_documented_and_typed(name: str) -> None:
 
 
 def test_dir_shows_the_public_names() -> None:
-    assert set(karat.__all__) <= set(dir(karat))
-    assert {"run", "arun", "Target", "Check", "Trace", "RunResult"} <= set(dir(karat))
+    assert set(carob.__all__) <= set(dir(carob))
+    assert {"run", "arun", "Target", "Check", "Trace", "RunResult"} <= set(dir(carob))
 
 
 def test_a_type_checker_sees_the_names_that_there_are() -> None:
-    tree = ast.parse(Path(karat.__file__).with_suffix(".pyi").read_text())
+    tree = ast.parse(Path(carob.__file__).with_suffix(".pyi").read_text())
     imported = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     seen = {alias.asname: f"{node.module}.{alias.name}" for node in imported for alias in node.names if alias.asname}
-    homes = {name: f"{home}.{name}" for name, home in vars(karat)["_HOME"].items()}
+    homes = {name: f"{home}.{name}" for name, home in vars(carob)["_HOME"].items()}
     assert seen == homes
-    assert all(hasattr(karat, name) for name in seen)
+    assert all(hasattr(carob, name) for name in seen)
 
 
 def test_names_that_are_not_there() -> None:
     with pytest.raises(AttributeError, match="no attribute 'runn'"):
-        _ = karat.runn  # type: ignore[attr-defined]
+        _ = carob.runn  # type: ignore[attr-defined]
 
 
 def test_a_helper_of_a_framework_is_not_a_tool_call_of_a_function() -> None:
@@ -375,4 +375,4 @@ def test_a_helper_of_a_framework_is_not_a_tool_call_of_a_function() -> None:
         return {"final_message": "Hello.", "tool_calls": [{"name": "final_answer", "result": "Hello."}]}
 
     case = {"id": "A", "prompt": "p", "expected": {"max_tool_calls": 0}}
-    assert karat.run({"karat": 1, "cases": [case]}, agent).ok
+    assert carob.run({"carob": 1, "cases": [case]}, agent).ok

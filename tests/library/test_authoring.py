@@ -12,14 +12,14 @@ from typing import Any, ClassVar
 
 import pytest
 
-import karat
+import carob
 from catalogs import CATALOG
-from karat import testing
-from karat.engine.authoring import OF_CASE
-from karat.suites.formats.karat1 import shape
+from carob import testing
+from carob.engine.authoring import OF_CASE
+from carob.suites.formats.carob1 import shape
 
 ROOT = Path(__file__).parents[2]
-PASSED, FAILED = karat.Status.PASSED, karat.Status.FAILED
+PASSED, FAILED = carob.Status.PASSED, carob.Status.FAILED
 
 
 @pytest.fixture(autouse=True)
@@ -29,13 +29,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def refund() -> dict[str, object]:
-    return karat.case("refund", "I want my money back.", tool_calls_none=["issue_refund"], tags=["money"])
+    return carob.case("refund", "I want my money back.", tool_calls_none=["issue_refund"], tags=["money"])
 
 
 @pytest.fixture
 def suite(refund: dict[str, object]) -> dict[str, object]:
-    hello = karat.case("hello", "Hello!", must_say_any=["hello"], category="talk", min_pass_rate=0.9)
-    return karat.suite("desk", [refund, hello], effects={"issue_refund": ["refunded"]})
+    hello = carob.case("hello", "Hello!", must_say_any=["hello"], category="talk", min_pass_rate=0.9)
+    return carob.suite("desk", [refund, hello], effects={"issue_refund": ["refunded"]})
 
 
 def agent(prompt: str) -> dict[str, object]:
@@ -43,39 +43,39 @@ def agent(prompt: str) -> dict[str, object]:
 
 
 def test_a_case_is_judged(refund: dict[str, object]) -> None:
-    assert karat.judge(refund, agent("my money")).status is karat.CaseStatus.FAIL
-    assert karat.judge(refund, agent("hi")).status is karat.CaseStatus.PASS
+    assert carob.judge(refund, agent("my money")).status is carob.CaseStatus.FAIL
+    assert carob.judge(refund, agent("hi")).status is carob.CaseStatus.PASS
 
 
 def test_a_suite_is_run_audited_and_rescored(suite: dict[str, object]) -> None:
-    result = karat.run(suite, agent)
+    result = carob.run(suite, agent)
     assert {record.case.id: record.status.value for record in result} == {"refund": "FAIL", "hello": "PASS"}
     assert [record.case.tags for record in result] == [("money",), ()]
-    assert karat.audit(result, suite).summary.rate.tried
-    assert karat.rescore(result, suite).summary.passed == 1
-    assert karat.run(suite, agent, tags=["money"]).summary.total == 1
+    assert carob.audit(result, suite).summary.rate.tried
+    assert carob.rescore(result, suite).summary.passed == 1
+    assert carob.run(suite, agent, tags=["money"]).summary.total == 1
 
 
 def test_a_suite_is_read_and_converted_as_a_file_is(suite: dict[str, object]) -> None:
-    read = karat.load_suite(suite)
-    assert (read.name, read.format, [case.min_pass_rate for case in read.cases]) == ("desk", "karat-1", [None, 0.9])
-    assert karat.load_suite(karat.convert(suite)).cases == read.cases
-    assert karat.lint(suite).suite.cases == read.cases
+    read = carob.load_suite(suite)
+    assert (read.name, read.format, [case.min_pass_rate for case in read.cases]) == ("desk", "carob-1", [None, 0.9])
+    assert carob.load_suite(carob.convert(suite)).cases == read.cases
+    assert carob.lint(suite).suite.cases == read.cases
     assert json.loads(json.dumps(suite)) == suite
 
 
 def test_a_single_case_is_run(refund: dict[str, object]) -> None:
-    async def run_case() -> karat.CaseRecord:
-        async with karat.open_runner(agent) as runner:
+    async def run_case() -> carob.CaseRecord:
+        async with carob.open_runner(agent) as runner:
             return await runner.run(refund)
 
-    assert asyncio.run(run_case()).status is karat.CaseStatus.FAIL
+    assert asyncio.run(run_case()).status is carob.CaseStatus.FAIL
 
 
 def test_a_case_may_be_a_conversation() -> None:
     turns = [{"prompt": "Hi."}, {"prompt": "Bye.", "expected": {"must_say_any": ["bye"]}}]
-    case = karat.case("talk", turns=turns, outcome="response_only")
-    assert [turn.prompt for turn in karat.load_suite(karat.suite("talks", [case])).cases[0].turns] == ["Hi.", "Bye."]
+    case = carob.case("talk", turns=turns, outcome="response_only")
+    assert [turn.prompt for turn in carob.load_suite(carob.suite("talks", [case])).cases[0].turns] == ["Hi.", "Bye."]
 
 
 @pytest.mark.parametrize(
@@ -87,13 +87,13 @@ def test_a_case_may_be_a_conversation() -> None:
     ],
 )
 def test_a_mistake_in_a_case_is_reported_where_it_is_written(keywords: dict[str, Any], message: str) -> None:
-    with pytest.raises(karat.UsageError, match=message):
-        karat.case("A", "Hi.", **keywords)
+    with pytest.raises(carob.UsageError, match=message):
+        carob.case("A", "Hi.", **keywords)
 
 
 def test_a_suite_refuses_two_cases_of_one_name(refund: dict[str, object]) -> None:
-    with pytest.raises(karat.SuiteError, match="refund"):
-        karat.suite("twice", [refund, refund])
+    with pytest.raises(carob.SuiteError, match="refund"):
+        carob.suite("twice", [refund, refund])
 
 
 def test_the_keywords_of_a_case_are_those_of_the_format() -> None:
@@ -104,77 +104,77 @@ def test_the_keywords_of_a_case_are_those_of_the_format() -> None:
 
 
 def greetings() -> dict[str, object]:
-    return karat.suite("greetings", [karat.case("hello", "Hello!", must_say_any=["hello"])])
+    return carob.suite("greetings", [carob.case("hello", "Hello!", must_say_any=["hello"])])
 
 
 @pytest.mark.parametrize(
     "use",
     [
-        pytest.param(lambda result: karat.draft(result).yaml, id="draft"),
-        pytest.param(lambda result: karat.draft([result, result.journal]).yaml, id="draft-of-several"),
-        pytest.param(lambda result: karat.compare_runs(result, result).new.path, id="compare_runs"),
-        pytest.param(lambda result: karat.set_baseline(result, file="kept.jsonl").path, id="set_baseline"),
-        pytest.param(lambda result: karat.report(result, "junit", "report.xml"), id="report"),
-        pytest.param(lambda result: karat.report([result, result], "junit", "report.xml"), id="report-of-several"),
-        pytest.param(lambda result: karat.audit(result).summary.rate.tried, id="audit"),
-        pytest.param(lambda result: karat.rescore(result).journal.path, id="rescore"),
-        pytest.param(lambda result: karat.resume(result, greetings(), agent).journal.path, id="resume"),
-        pytest.param(lambda result: karat.rerun(result, greetings(), agent).journal.path, id="rerun"),
+        pytest.param(lambda result: carob.draft(result).yaml, id="draft"),
+        pytest.param(lambda result: carob.draft([result, result.journal]).yaml, id="draft-of-several"),
+        pytest.param(lambda result: carob.compare_runs(result, result).new.path, id="compare_runs"),
+        pytest.param(lambda result: carob.set_baseline(result, file="kept.jsonl").path, id="set_baseline"),
+        pytest.param(lambda result: carob.report(result, "junit", "report.xml"), id="report"),
+        pytest.param(lambda result: carob.report([result, result], "junit", "report.xml"), id="report-of-several"),
+        pytest.param(lambda result: carob.audit(result).summary.rate.tried, id="audit"),
+        pytest.param(lambda result: carob.rescore(result).journal.path, id="rescore"),
+        pytest.param(lambda result: carob.resume(result, greetings(), agent).journal.path, id="resume"),
+        pytest.param(lambda result: carob.rerun(result, greetings(), agent).journal.path, id="rerun"),
     ],
 )
-def test_what_takes_a_journal_takes_the_result_of_a_run(use: Callable[[karat.RunResult], object]) -> None:
-    assert use(karat.run(greetings(), agent, results_dir="runs"))
+def test_what_takes_a_journal_takes_the_result_of_a_run(use: Callable[[carob.RunResult], object]) -> None:
+    assert use(carob.run(greetings(), agent, results_dir="runs"))
 
 
 def test_a_project_is_begun_in_one_call(tmp_path: Path) -> None:
-    plan = karat.init(tmp_path)
+    plan = carob.init(tmp_path)
     assert plan.files
     assert all((tmp_path / file.path).exists() for file in plan.files)
 
 
 def test_cases_are_listed_and_the_format_described() -> None:
     Path("suite.json").write_text(json.dumps(greetings()))
-    assert [name for name, *_ in karat.list_cases("suite.json")] == ["hello"]
-    assert karat.schema("karat-1")["title"] == "Karat 1 suite"
-    assert all(proof.holds for proof in karat.self_test())
+    assert [name for name, *_ in carob.list_cases("suite.json")] == ["hello"]
+    assert carob.schema("carob-1")["title"] == "Carob 1 suite"
+    assert all(proof.holds for proof in carob.self_test())
 
 
-class Shop(karat.BaseTarget):
-    async def run(self, case: karat.Case, context: karat.RunContext) -> karat.Trace:
-        return karat.Trace(case_id=case.id, input=case.prompt, final_message="Hello!", tool_calls=())
+class Shop(carob.BaseTarget):
+    async def run(self, case: carob.Case, context: carob.RunContext) -> carob.Trace:
+        return carob.Trace(case_id=case.id, input=case.prompt, final_message="Hello!", tool_calls=())
 
 
 def test_a_target_needs_only_run(suite: dict[str, object]) -> None:
-    result = karat.run(suite, Shop())
+    result = carob.run(suite, Shop())
     assert result.ok
     assert result.journal.header.options["target"] == {"use": f"python:{__name__}:Shop"}
 
 
 def test_a_target_is_made_of_its_configuration() -> None:
-    shop = Shop(karat.TargetConfig(kind="python", spec="shop:Shop", limits=karat.Limits(max_concurrency=2)))
+    shop = Shop(carob.TargetConfig(kind="python", spec="shop:Shop", limits=carob.Limits(max_concurrency=2)))
     assert (shop.limits.max_concurrency, shop.options["use"]) == (2, "python:shop:Shop")
 
 
 def test_a_target_without_run_cannot_be_made() -> None:
-    class Mute(karat.BaseTarget):
+    class Mute(carob.BaseTarget):
         pass
 
     with pytest.raises(TypeError, match="run"):
         Mute()  # type: ignore[abstract]
 
 
-def make_check(*statuses: karat.Status) -> type[karat.Check]:
+def make_check(*statuses: carob.Status) -> type[carob.Check]:
     """A check with an example for each of these statuses: of the first the check passes, of the second it fails."""
 
     @dataclass(frozen=True)
-    class Quiet(karat.Check):
+    class Quiet(carob.Check):
         """The word is not in the answer."""
 
         name: ClassVar = "quiet"
         group: ClassVar = "tone"
-        fields: ClassVar = (karat.Field("quiet", str, "A word."),)
+        fields: ClassVar = (carob.Field("quiet", str, "A word."),)
         examples: ClassVar = tuple(
-            karat.Example({"word": "no"}, testing.says(text), status)
+            carob.Example({"word": "no"}, testing.says(text), status)
             for text, status in zip(("Yes.", "no!"), statuses, strict=False)
         )
         word: str
@@ -183,7 +183,7 @@ def make_check(*statuses: karat.Status) -> type[karat.Check]:
         def description(self) -> str:
             return f"not {self.word!r}"
 
-        def judge(self, trace: karat.Trace) -> karat.CheckResult:
+        def judge(self, trace: carob.Trace) -> carob.CheckResult:
             return self.failed("it") if self.word in trace.final_message else self.passed("nothing")
 
     return Quiet
@@ -201,7 +201,7 @@ def test_examples_that_hold_are_asserted() -> None:
         pytest.param(make_check(), "quiet shows how it can come out", id="no-examples"),
     ],
 )
-def test_examples_that_do_not_hold_are_reported(check: type[karat.Check], message: str) -> None:
+def test_examples_that_do_not_hold_are_reported(check: type[carob.Check], message: str) -> None:
     with pytest.raises(AssertionError, match=message):
         testing.assert_examples(check)
 
@@ -215,7 +215,7 @@ def test_examples_of_a_function_are_asserted() -> None:
 
 
 def test_what_is_not_a_check_is_refused() -> None:
-    with pytest.raises(karat.UsageError, match=r"not a subclass of karat\.Check"):
+    with pytest.raises(carob.UsageError, match=r"not a subclass of carob\.Check"):
         testing.assert_examples(dict)
 
 
@@ -227,6 +227,6 @@ def test_what_is_not_a_check_is_refused() -> None:
         pytest.param(testing.UNSEEN_TOOLS, [], False, id="unseen"),
     ],
 )
-def test_sample_traces(trace: karat.Trace, tools: list[str], observed: bool) -> None:
+def test_sample_traces(trace: carob.Trace, tools: list[str], observed: bool) -> None:
     assert [call.name for call in trace.tool_calls or ()] == tools
     assert (not trace.why_unobserved("tools")) is observed

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-import karat
-from karat.journal.writer import begin, encode
+import carob
+from carob.journal.writer import begin, encode
 
 AGENT = """\
 import asyncio, os
@@ -43,13 +43,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("agent.py").write_text(AGENT)
 
 
-def case(prompt: str = "hi", **expected: Any) -> karat.Case:
+def case(prompt: str = "hi", **expected: Any) -> carob.Case:
     asked = expected or {"must_say_any": ["hello"]}
-    return karat.load_suite({"karat": 1, "cases": [{"id": "A", "prompt": prompt, "expected": asked}]}).cases[0]
+    return carob.load_suite({"carob": 1, "cases": [{"id": "A", "prompt": prompt, "expected": asked}]}).cases[0]
 
 
-def suite_of(*cases: karat.Case) -> karat.Suite:
-    return karat.Suite(file="suite.json", format="karat-1", version="1", sha256="", cases=cases)
+def suite_of(*cases: carob.Case) -> carob.Suite:
+    return carob.Suite(file="suite.json", format="carob-1", version="1", sha256="", cases=cases)
 
 
 async def hello(prompt: str) -> str:
@@ -59,41 +59,41 @@ async def hello(prompt: str) -> str:
 @pytest.mark.parametrize("workers", [0, 1])
 async def test_a_case_is_run_and_judged_as_in_a_run(workers: int) -> None:
     asked = case()
-    async with karat.open_runner("python:agent.py:answer", workers=workers) as runner:
+    async with carob.open_runner("python:agent.py:answer", workers=workers) as runner:
         record = await runner.run(asked)
-    (same,) = await karat.arun(suite_of(asked), "python:agent.py:answer", workers=workers)
+    (same,) = await carob.arun(suite_of(asked), "python:agent.py:answer", workers=workers)
     assert (record.status, record.key, record.case) == (same.status, same.key, same.case)
-    assert record.status is karat.CaseStatus.PASS
+    assert record.status is carob.CaseStatus.PASS
     assert record.verdict.checks[-1].name == same.verdict.checks[-1].name == "must_say_any"
 
 
 async def test_a_wrong_answer_fails_and_an_error_is_in_the_record() -> None:
-    async with karat.open_runner("python:agent.py:answer") as runner:
+    async with carob.open_runner("python:agent.py:answer") as runner:
         wrong = await runner.run(case(must_say_any=["goodbye"]))
         broke = await runner.run(case("fail 9"))
-    assert wrong.status is karat.CaseStatus.FAIL
-    assert broke.status is karat.CaseStatus.ERROR
+    assert wrong.status is carob.CaseStatus.FAIL
+    assert broke.status is carob.CaseStatus.ERROR
     assert broke.trace.error is not None
     assert "not yet" in broke.trace.error.message
 
 
 @pytest.mark.parametrize("workers", [0, 1])
 async def test_the_deadline_holds(workers: int) -> None:
-    async with karat.open_runner("python:agent.py:answer", timeout=0.2, workers=workers) as runner:
+    async with carob.open_runner("python:agent.py:answer", timeout=0.2, workers=workers) as runner:
         late = await runner.run(case("sleep"))
         again = await runner.run(case())
     assert late.trace.error is not None
     assert late.trace.error.kind == "timeout"
-    assert again.status is karat.CaseStatus.PASS
+    assert again.status is carob.CaseStatus.PASS
 
 
 async def test_errors_are_retried_and_listeners_hear_of_it() -> None:
-    heard: list[karat.Event] = []
-    async with karat.open_runner(
+    heard: list[carob.Event] = []
+    async with carob.open_runner(
         "python:agent.py:answer", retries=2, backoff=0.001, listeners=[heard.append]
     ) as runner:
         record = await runner.run(case("fail 3"))
-    assert record.status is karat.CaseStatus.PASS
+    assert record.status is carob.CaseStatus.PASS
     assert len(record.attempts) == 2
     kinds = [type(event).__name__ for event in heard]
     assert kinds == ["CaseStarted", "CaseRetried", "CaseStarted", "CaseRetried", "CaseStarted", "CaseFinished"]
@@ -102,10 +102,10 @@ async def test_errors_are_retried_and_listeners_hear_of_it() -> None:
 @pytest.mark.parametrize("workers", [0, 1])
 async def test_no_secret_is_in_a_record(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKEN", "hush-hush-1")
-    Path("karat.toml").write_text(
+    Path("carob.toml").write_text(
         'secrets = ["TOKEN"]\ntarget = "mine"\n[targets.mine]\nuse = "python:agent.py:answer"\n'
     )
-    async with karat.open_runner(workers=workers) as runner:
+    async with carob.open_runner(workers=workers) as runner:
         record = await runner.run(case())
     assert record.trace.final_message.endswith("hello [removed]")
     assert b"hush-hush" not in encode(record)
@@ -122,7 +122,7 @@ async def test_cases_run_at_once_and_no_more_than_asked_for() -> None:
         running -= 1
         return f"hello {prompt}"
 
-    async with karat.open_runner(agent, concurrency=3) as runner:
+    async with carob.open_runner(agent, concurrency=3) as runner:
         records = await asyncio.gather(*(runner.run(case(f"no. {n}")) for n in range(9)))
     assert most == 3
     assert [record.trace.final_message for record in records] == [f"hello no. {n}" for n in range(9)]
@@ -133,62 +133,62 @@ async def test_each_case_has_a_conversation_of_its_own() -> None:
     def agent(prompt: str, conversation: Any) -> str:
         return f"hello, {len(conversation.messages)} before"
 
-    async with karat.open_runner(agent, concurrency=2) as runner:
+    async with carob.open_runner(agent, concurrency=2) as runner:
         records = await asyncio.gather(*(runner.run(case()) for _ in range(4)))
     assert {record.trace.final_message for record in records} == {"hello, 0 before"}
 
 
 async def test_workers_are_other_processes() -> None:
-    async with karat.open_runner("python:agent.py:answer", workers=1) as runner:
+    async with carob.open_runner("python:agent.py:answer", workers=1) as runner:
         record = await runner.run(case())
     assert f"pid {os.getpid()} " not in record.trace.final_message
 
 
 async def test_the_records_make_a_journal(tmp_path: Path) -> None:
     suite = suite_of(case(), structs.replace(case(must_say_any=["goodbye"]), id="B"))
-    header = structs.replace((await karat.arun(suite, hello)).journal.header, repeat=2, total=4)
-    async with karat.open_runner(hello, suite=suite, concurrency=4) as runner:
+    header = structs.replace((await carob.arun(suite, hello)).journal.header, repeat=2, total=4)
+    async with carob.open_runner(hello, suite=suite, concurrency=4) as runner:
         runs = [(index, one, repeat) for index, one in enumerate(suite.cases) for repeat in range(2)]
         records = await asyncio.gather(*(runner.run(one, index=at, repeat=nth) for at, one, nth in runs))
     begin(str(tmp_path / "own.jsonl"), header, map(encode, records))
-    journal = karat.Journal(tmp_path / "own.jsonl")
+    journal = carob.Journal(tmp_path / "own.jsonl")
     assert [(record.case.id, record.repeat) for record in journal.records()] == [("A", 0), ("A", 1), ("B", 0), ("B", 1)]
     assert journal.faults == ()
-    assert karat.rescore(journal).summary.passed == 1
+    assert carob.rescore(journal).summary.passed == 1
 
 
 async def test_a_skipped_case_is_not_run() -> None:
-    async with karat.open_runner("python:agent.py:answer") as runner:
+    async with carob.open_runner("python:agent.py:answer") as runner:
         record = await runner.run(structs.replace(case(), skip="not today"))
-    assert record.status is karat.CaseStatus.SKIP
+    assert record.status is carob.CaseStatus.SKIP
 
 
 async def test_the_words_of_the_page_are_those_of_the_target() -> None:
-    Path("karat.toml").write_text(UI)
+    Path("carob.toml").write_text(UI)
     Path("traces.jsonl").write_text('{"case_id": "A", "final_message": "hello", "page": "- heading \\"Hi\\""}\n')
-    async with karat.open_runner() as runner:
+    async with carob.open_runner() as runner:
         record = await runner.run(case(ui=["Greets."]))
-    assert record.status is karat.CaseStatus.PASS, record.verdict
+    assert record.status is carob.CaseStatus.PASS, record.verdict
 
 
 async def test_a_target_that_cannot_be_opened_is_told_before_any_case() -> None:
-    with pytest.raises(karat.ConfigError, match="no file"):
-        async with karat.open_runner("python:gone.py:answer"):
+    with pytest.raises(carob.ConfigError, match="no file"):
+        async with carob.open_runner("python:gone.py:answer"):
             pytest.fail("it is open")
 
 
 async def test_a_closed_runner_runs_nothing() -> None:
-    async with karat.open_runner(hello) as runner:
+    async with carob.open_runner(hello) as runner:
         pass
-    with pytest.raises(karat.UsageError, match="closed"):
+    with pytest.raises(carob.UsageError, match="closed"):
         await runner.run(case())
 
 
 class Desk:
     """A target that counts how often it is open, and lets a case in or not."""
 
-    def __init__(self, error: karat.TargetError | None = None) -> None:
-        self.limits = karat.Limits()
+    def __init__(self, error: carob.TargetError | None = None) -> None:
+        self.limits = carob.Limits()
         self.options: dict[str, object] = {}
         self.open_now = 0
         self._error = error
@@ -196,11 +196,11 @@ class Desk:
     async def open(self) -> None:
         self.open_now += 1
 
-    async def run(self, case: karat.Case, context: karat.RunContext) -> karat.Trace:
+    async def run(self, case: carob.Case, context: carob.RunContext) -> carob.Trace:
         assert self.open_now == 1
         if self._error is not None:
             raise self._error
-        return karat.Trace(case_id=case.id, final_message="hello")
+        return carob.Trace(case_id=case.id, final_message="hello")
 
     async def close(self) -> None:
         self.open_now -= 1
@@ -210,8 +210,8 @@ async def test_the_target_is_closed_whatever_happens() -> None:
     desk = Desk()
 
     async def use() -> None:
-        async with karat.open_runner(desk) as runner:
-            assert (await runner.run(case())).status is karat.CaseStatus.PASS
+        async with carob.open_runner(desk) as runner:
+            assert (await runner.run(case())).status is carob.CaseStatus.PASS
             raise LookupError
 
     with pytest.raises(LookupError):
@@ -220,8 +220,8 @@ async def test_the_target_is_closed_whatever_happens() -> None:
 
 
 async def test_access_denied_is_an_error_of_the_configuration() -> None:
-    async with karat.open_runner(Desk(karat.TargetError("denied", "401 Unauthorized"))) as runner:
-        with pytest.raises(karat.ConfigError, match="401 Unauthorized"):
+    async with carob.open_runner(Desk(carob.TargetError("denied", "401 Unauthorized"))) as runner:
+        with pytest.raises(carob.ConfigError, match="401 Unauthorized"):
             await runner.run(case())
 
 
@@ -230,8 +230,8 @@ async def test_a_case_of_another_project_is_refused(tmp_path: Path, monkeypatch:
     elsewhere.mkdir()
     asked = case()
     monkeypatch.chdir(elsewhere)
-    async with karat.open_runner(hello) as runner:
-        with pytest.raises(karat.UsageError, match="another project"):
+    async with carob.open_runner(hello) as runner:
+        with pytest.raises(carob.UsageError, match="another project"):
             await runner.run(asked)
-    async with karat.open_runner(hello, suite=suite_of(asked)) as runner:
-        assert (await runner.run(asked)).status is karat.CaseStatus.PASS
+    async with carob.open_runner(hello, suite=suite_of(asked)) as runner:
+        assert (await runner.run(asked)).status is carob.CaseStatus.PASS

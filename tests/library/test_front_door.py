@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-import karat
-from karat.golden import DecisionValidator, ExecutionContext, QAValidator
+import carob
+from carob.golden import DecisionValidator, ExecutionContext, QAValidator
 
 SUITE: dict[str, Any] = {
     "version": "0.3",
@@ -39,7 +39,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "suite.json").write_text(json.dumps(SUITE))
 
 
-def statuses(result: karat.RunResult) -> dict[str, str]:
+def statuses(result: carob.RunResult) -> dict[str, str]:
     return {record.case.id: record.status.value for record in result}
 
 
@@ -56,11 +56,11 @@ def statuses(result: karat.RunResult) -> dict[str, str]:
     ],
 )
 def test_what_a_suite_may_be(given: Any, ids: list[str]) -> None:
-    suite = karat.load_suite(given)
+    suite = carob.load_suite(given)
     assert [case.id for case in suite.cases] == ids
-    assert karat.load_suite(suite) is suite
-    assert set(statuses(karat.run(given, agent)).values()) == {"PASS"}
-    assert len(karat.lint(given).suite.cases) == len(ids)
+    assert carob.load_suite(suite) is suite
+    assert set(statuses(carob.run(given, agent)).values()) == {"PASS"}
+    assert len(carob.lint(given).suite.cases) == len(ids)
 
 
 @pytest.mark.parametrize(
@@ -75,9 +75,9 @@ def test_what_a_suite_may_be(given: Any, ids: list[str]) -> None:
     ],
 )
 def test_what_no_suite_is(given: Any, said: str) -> None:
-    with pytest.raises(karat.KaratError, match=said) as caught:
-        karat.load_suite(given)
-    assert caught.value.exit_code is karat.ExitCode.USAGE
+    with pytest.raises(carob.CarobError, match=said) as caught:
+        carob.load_suite(given)
+    assert caught.value.exit_code is carob.ExitCode.USAGE
 
 
 @pytest.mark.parametrize(
@@ -90,35 +90,35 @@ def test_what_no_suite_is(given: Any, said: str) -> None:
     ],
 )
 def test_selection(options: dict[str, Any], ids: list[str]) -> None:
-    assert list(statuses(karat.run("suite.json", agent, **options))) == ids
+    assert list(statuses(carob.run("suite.json", agent, **options))) == ids
 
 
-def test_the_target_of_karat_toml_and_its_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(karat.KaratError, match="no target was given"):
-        karat.run("suite.json")
+def test_the_target_of_carob_toml_and_its_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(carob.CarobError, match="no target was given"):
+        carob.run("suite.json")
     monkeypatch.setenv("TOKEN", "hush-hush-2")
     Path("talker.py").write_text("def ask(prompt):\n    return 'hello hush-hush-2'\n")
-    Path("karat.toml").write_text(
+    Path("carob.toml").write_text(
         'secrets = ["TOKEN"]\ntarget = "mine"\n[targets.mine]\nuse = "python:talker.py:ask"\n'
     )
-    by_name = karat.run("suite.json", cases=["A"])
-    at_hand = karat.run("suite.json", lambda prompt: "hello hush-hush-2", cases=["A"])
-    given = karat.run("suite.json", lambda prompt: "hello sesame", cases=["A"], secrets=["sesame"])
+    by_name = carob.run("suite.json", cases=["A"])
+    at_hand = carob.run("suite.json", lambda prompt: "hello hush-hush-2", cases=["A"])
+    given = carob.run("suite.json", lambda prompt: "hello sesame", cases=["A"], secrets=["sesame"])
     assert [run.records[0].trace.final_message for run in (by_name, at_hand, given)] == ["hello [removed]"] * 3
     assert by_name.journal.header.target == "mine"
 
 
 def test_a_result_says_how_the_run_came_out() -> None:
-    good, bad = karat.run("suite.json", agent), karat.run("suite.json", mute)
-    assert (good.ok, bool(good), good.exit_code) == (True, True, karat.ExitCode.OK)
-    assert (bad.ok, bool(bad), bad.exit_code) == (False, False, karat.ExitCode.FAILED)
+    good, bad = carob.run("suite.json", agent), carob.run("suite.json", mute)
+    assert (good.ok, bool(good), good.exit_code) == (True, True, carob.ExitCode.OK)
+    assert (bad.ok, bool(bad), bad.exit_code) == (False, False, carob.ExitCode.FAILED)
     assert [record.case.id for record in good] == [record.case.id for record in good.records] == ["A", "B", "C"]
     assert repr(good) == f"<RunResult 3 passed: {good.journal.path}>"
     assert repr(bad).startswith("<RunResult 0 passed, 2 failed, 1 partial (1 unknown): ")
 
 
 def test_the_records_of_a_result_that_nobody_keeps_can_be_read() -> None:
-    assert [record.case.id for record in karat.run("suite.json", agent)] == ["A", "B", "C"]
+    assert [record.case.id for record in carob.run("suite.json", agent)] == ["A", "B", "C"]
 
 
 def test_a_notebook_shows_what_did_not_pass_and_nothing_of_it_is_markup() -> None:
@@ -127,19 +127,19 @@ def test_a_notebook_shows_what_did_not_pass_and_nothing_of_it_is_markup() -> Non
     def crash(prompt: str) -> str:
         raise ValueError("<img src=x onerror=alert(1)> \x1b[31m")
 
-    shown = karat.run(suite, crash)._repr_html_()
+    shown = carob.run(suite, crash)._repr_html_()
     assert "<strong>0 passed, 3 errors</strong>" in shown
     assert shown.count("<tr>") == 4
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown
     assert "&lt;img src=x" in shown
     assert not {"<script", "<img", "\x1b"} & {mark for mark in ("<script", "<img", "\x1b") if mark in shown}
-    green = karat.run(SUITE, agent)._repr_html_()
+    green = carob.run(SUITE, agent)._repr_html_()
     assert green.index("<details><summary>the others") < green.index("<table>"), "what passed is folded away"
 
 
 def test_a_notebook_shows_the_first_of_many() -> None:
     cases = [{**SUITE["cases"][0], "id": f"case-{number}"} for number in range(60)]
-    shown = karat.run({**SUITE, "cases": cases}, mute)._repr_html_()
+    shown = carob.run({**SUITE, "cases": cases}, mute)._repr_html_()
     assert shown.count("<tr>") == 51
     assert "and 10 more" in shown
 
@@ -149,22 +149,22 @@ async def test_stop_ends_a_run_that_resume_finishes() -> None:
     stop = asyncio.Event()
     asked: list[str] = []
 
-    async def slow(prompt: str, case: karat.Case) -> Mapping[str, object]:
+    async def slow(prompt: str, case: carob.Case) -> Mapping[str, object]:
         asked.append(case.id)
         if case.id == "B" and len(asked) == 2:
             stop.set()
             await asyncio.sleep(600)
         return agent(prompt)
 
-    first = await karat.arun("suite.json", slow, stop=stop, results_dir="out")
-    assert (statuses(first), first.exit_code, first.ok) == ({"A": "PASS"}, karat.ExitCode.INTERRUPTED, False)
+    first = await carob.arun("suite.json", slow, stop=stop, results_dir="out")
+    assert (statuses(first), first.exit_code, first.ok) == ({"A": "PASS"}, carob.ExitCode.INTERRUPTED, False)
     assert repr(first).startswith("<RunResult INCOMPLETE: 1 of 3 cases finished (interrupted); 1 passed: ")
-    told: list[karat.Event] = []
-    second = await karat.aresume(first.journal, target=slow, listeners=[told.append])
+    told: list[carob.Event] = []
+    second = await carob.aresume(first.journal, target=slow, listeners=[told.append])
     assert statuses(second) == {"A": "PASS", "B": "PASS", "C": "PASS"}
     assert asked == ["A", "B", "B", "C"]
     assert Path(second.journal.path).parent == Path("out")
-    assert [event.message for event in told if isinstance(event, karat.Notice)] == [
+    assert [event.message for event in told if isinstance(event, carob.Notice)] == [
         "kept 1 finished case",
         "new or not finished, run now: B, C",
     ]
@@ -173,59 +173,59 @@ async def test_stop_ends_a_run_that_resume_finishes() -> None:
 async def test_a_run_that_is_stopped_before_it_begins() -> None:
     stop, asked = asyncio.Event(), list[str]()
     stop.set()
-    result = await karat.arun("suite.json", lambda prompt: asked.append(prompt) or "hello", stop=stop)
-    assert (result.exit_code, asked) == (karat.ExitCode.INTERRUPTED, [])
+    result = await carob.arun("suite.json", lambda prompt: asked.append(prompt) or "hello", stop=stop)
+    assert (result.exit_code, asked) == (carob.ExitCode.INTERRUPTED, [])
 
 
 def test_rerun_runs_again_what_a_status_names() -> None:
-    first = karat.run("suite.json", mute, results_dir="out", cases=["A", "C"])
+    first = carob.run("suite.json", mute, results_dir="out", cases=["A", "C"])
     assert statuses(first) == {"A": "FAIL", "C": "PARTIAL"}
-    again = karat.rerun(first.journal.path, target=agent)
+    again = carob.rerun(first.journal.path, target=agent)
     assert statuses(again) == {"A": "PASS", "C": "PASS"}, "another target answers anew"
     asked: list[str] = []
 
-    def counting(prompt: str, case: karat.Case) -> str:
+    def counting(prompt: str, case: carob.Case) -> str:
         asked.append(case.id)
         return mute(prompt)
 
-    first = karat.run("suite.json", counting, results_dir="out", cases=["A", "C"])
-    karat.rerun(first.journal, target=counting)
+    first = carob.run("suite.json", counting, results_dir="out", cases=["A", "C"])
+    carob.rerun(first.journal, target=counting)
     assert asked == ["A", "C", "A"]
-    karat.rerun(first.journal, target=counting, status=["partial"])
+    carob.rerun(first.journal, target=counting, status=["partial"])
     assert asked == ["A", "C", "A", "C"]
-    with pytest.raises(karat.KaratError, match=r"no status is called 'failed'\. Did you mean 'fail'"):
-        karat.rerun(first.journal, target=counting, status=["failed"])  # type: ignore[list-item]
+    with pytest.raises(carob.CarobError, match=r"no status is called 'failed'\. Did you mean 'fail'"):
+        carob.rerun(first.journal, target=counting, status=["failed"])  # type: ignore[list-item]
 
 
 def test_what_a_resumed_run_needs() -> None:
-    first = karat.run(SUITE, agent, results_dir="out")
-    with pytest.raises(karat.KaratError, match="the suite <object> of this journal is not here"):
-        karat.resume(first.journal, target=agent)
-    assert karat.resume(first.journal, SUITE, agent).ok
+    first = carob.run(SUITE, agent, results_dir="out")
+    with pytest.raises(carob.CarobError, match="the suite <object> of this journal is not here"):
+        carob.resume(first.journal, target=agent)
+    assert carob.resume(first.journal, SUITE, agent).ok
 
 
 async def test_audit_and_lint_inside_a_running_loop() -> None:
-    run = await karat.arun("suite.json", agent)
-    report = karat.audit(run.journal, "suite.json", seed=3)
+    run = await carob.arun("suite.json", agent)
+    report = carob.audit(run.journal, "suite.json", seed=3)
     assert (report.summary.audited, report.summary.seed, [case.case_id for case in report.cases]) == (
         3,
         3,
         ["A", "B", "C"],
     )
     other = {**SUITE, "cases": SUITE["cases"][:1]}
-    with pytest.raises(karat.KaratError, match="is of another suite"):
-        karat.audit(run.journal, other)
-    found = karat.lint("suite.json")
+    with pytest.raises(carob.CarobError, match="is of another suite"):
+        carob.audit(run.journal, other)
+    found = carob.lint("suite.json")
     assert "duplicate-prompt" in {problem.slug for problem in found.smells}
-    assert "duplicate-prompt" not in {s.slug for s in karat.lint("suite.json", ignore=["duplicate-prompt"]).smells}
-    with pytest.raises(karat.KaratError, match="no smell is called 'duplicate'"):
-        karat.lint("suite.json", ignore=["duplicate"])
+    assert "duplicate-prompt" not in {s.slug for s in carob.lint("suite.json", ignore=["duplicate-prompt"]).smells}
+    with pytest.raises(carob.CarobError, match="no smell is called 'duplicate'"):
+        carob.lint("suite.json", ignore=["duplicate"])
 
 
 class Parrot:
     """A target of one's own."""
 
-    limits = karat.Limits(max_concurrency=1, why="there is one parrot")
+    limits = carob.Limits(max_concurrency=1, why="there is one parrot")
     options: dict[str, Any] = {"use": "parrot"}  # noqa: RUF012
 
     def __init__(self) -> None:
@@ -234,23 +234,23 @@ class Parrot:
     async def open(self) -> None:
         self.heard.append("open")
 
-    async def run(self, case: karat.Case, context: karat.RunContext) -> karat.Trace:
+    async def run(self, case: carob.Case, context: carob.RunContext) -> carob.Trace:
         if case.id == "B":
-            raise karat.TargetError("agent", "it flew away")
-        calls = (karat.ToolCall("wave", success=True),)
-        return karat.Trace(case_id=case.id, input=case.prompt, final_message="hello", tool_calls=calls)
+            raise carob.TargetError("agent", "it flew away")
+        calls = (carob.ToolCall("wave", success=True),)
+        return carob.Trace(case_id=case.id, input=case.prompt, final_message="hello", tool_calls=calls)
 
     async def close(self) -> None:
         self.heard.append("close")
 
 
 def test_a_target_of_ones_own() -> None:
-    parrot, told = Parrot(), list[karat.Event]()
-    result = karat.run("suite.json", parrot, concurrency=2, listeners=[told.append])
+    parrot, told = Parrot(), list[carob.Event]()
+    result = carob.run("suite.json", parrot, concurrency=2, listeners=[told.append])
     assert statuses(result) == {"A": "PASS", "B": "ERROR", "C": "PASS"}
     assert parrot.heard == ["open", "close"]
     assert result.journal.header.target == "parrot"
-    assert karat.Notice("one case at a time: there is one parrot") in told
+    assert carob.Notice("one case at a time: there is one parrot") in told
 
 
 @pytest.mark.parametrize(
@@ -274,5 +274,5 @@ def test_the_qa_validator() -> None:
     passed, why = QAValidator.validate(context, {"expected_contains": ["drive"], "must_not_contain": ["decides"]})
     assert not passed
     assert [line.split(":")[0] for line in why] == ["expected_contains", "must_not_contain"]
-    with pytest.raises(karat.SuiteError):
+    with pytest.raises(carob.SuiteError):
         QAValidator.validate(context, {"expected_contain": ["drive"]})

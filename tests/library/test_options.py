@@ -10,11 +10,11 @@ from typing import Any, get_type_hints
 import msgspec
 import pytest
 
-import karat
-from karat.cli.main import karat as group
-from karat.cli.main import run
-from karat.engine.request import ResumeKeywords, RunKeywords, RunOptions
-from karat.options import HOW_TO_RUN, SELECTION, Option
+import carob
+from carob.cli.main import carob as group
+from carob.cli.main import run
+from carob.engine.request import ResumeKeywords, RunKeywords, RunOptions
+from carob.options import HOW_TO_RUN, SELECTION, Option
 
 EVERY = {**SELECTION, **HOW_TO_RUN}
 SUITE = {"version": "0.3", "cases": [{"id": "A", "prompt": "?", "expected": {"must_say_any": ["process"]}}]}
@@ -64,9 +64,9 @@ def test_defaults_are_of_their_type_and_within_their_bounds(name: str) -> None:
     option.refuse_out_of_bounds(option.default)
 
 
-@pytest.mark.parametrize("work", [karat.run, karat.resume, karat.rerun])
+@pytest.mark.parametrize("work", [carob.run, carob.resume, carob.rerun])
 def test_an_unknown_keyword_is_refused(work: Any) -> None:
-    with pytest.raises(karat.UsageError, match=r"unknown option 'timeuot'. Did you mean 'timeout'\?"):
+    with pytest.raises(carob.UsageError, match=r"unknown option 'timeuot'. Did you mean 'timeout'\?"):
         work("suite.json", timeuot=3)
 
 
@@ -92,7 +92,7 @@ def answer(prompt: str) -> str:
     ],
 )
 def test_what_has_a_name_runs_in_a_process_of_its_own(target: Any, options: dict[str, Any], inside: bool) -> None:
-    (record,) = karat.run("suite.json", target, **options)
+    (record,) = carob.run("suite.json", target, **options)
     assert (record.trace.final_message == answer("")) is inside
 
 
@@ -100,5 +100,5 @@ def test_what_has_a_name_runs_in_a_process_of_its_own(target: Any, options: dict
 def test_the_command_line_has_the_same_default() -> None:
     assert run(["run", "suite.json", "-t", "python:agent_of_options.py:answer", "--results-dir", "out", "-q"]) == 0
     (journal,) = Path("out").glob("*.jsonl")
-    (record,) = karat.rescore(journal)
+    (record,) = carob.rescore(journal)
     assert record.trace.final_message != answer("")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from karat.matchers.reading import DOLLAR_KEYS, find_problems, matcher
-from karat.matchers.values import MISSING, is_same_value
+from carob.matchers.reading import DOLLAR_KEYS, find_problems, matcher
+from carob.matchers.values import MISSING, is_same_value
 
 SCALARS = st.none() | st.booleans() | st.integers(-99, 99) | st.floats(-9, 9) | st.text("ab$", max_size=3)
 JSON = st.recursive(

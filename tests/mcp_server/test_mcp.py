@@ -1,4 +1,4 @@
-"""`karat mcp`, driven by the client of the official SDK."""
+"""`carob mcp`, driven by the client of the official SDK."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp_types import TextContent
 
-import karat
-from karat.journal.redaction import Redactor
-from karat.mcp import places, serving
-from karat.mcp.places import ProjectFolder
-from karat.mcp.serving import LARGEST_REQUEST, BoundedLines, build_server
+import carob
+from carob.journal.redaction import Redactor
+from carob.mcp import places, serving
+from carob.mcp.places import ProjectFolder
+from carob.mcp.serving import LARGEST_REQUEST, BoundedLines, build_server
 
-SCRIPT = Path(sys.executable).with_name("karat")
+SCRIPT = Path(sys.executable).with_name("carob")
 SUITE = """\
-karat: 1
+carob: 1
 name: Shop
 cases:
   - {id: sum, prompt: What is 12 + 7?, category: maths, expected: {must_say_any: ["20"]}}
@@ -44,7 +44,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     (folder / "shop.yaml").write_text(SUITE)
     (folder / "agent.py").write_text(AGENT)
-    (folder / "karat.toml").write_text(CONFIGURATION)
+    (folder / "carob.toml").write_text(CONFIGURATION)
     (tmp_path / "outside.yaml").write_text(SUITE)
     monkeypatch.chdir(folder)
     monkeypatch.setenv("SHOP_PASSWORD", SECRET)
@@ -101,23 +101,23 @@ async def test_a_failure_is_run_and_explained_as_data(project: Path) -> None:
 
 
 async def test_suites_cases_and_problems_are_listed(project: Path) -> None:
-    (project / "broken.yaml").write_text("karat: 1\ncases: [{id: a}]\n")
-    (project / "config.json").write_text('{"karat": "no suite"}')
+    (project / "broken.yaml").write_text("carob: 1\ncases: [{id: a}]\n")
+    (project / "config.json").write_text('{"carob": "no suite"}')
     async with connected(project) as client:
         _, suites = await ask(client, "list_suites")
         _, cases = await ask(client, "list_cases", suite="shop.yaml")
         _, problems = await ask(client, "validate", suite="broken.yaml")
         _, sound = await ask(client, "validate", suite="shop.yaml")
-    assert "targets of karat.toml: shop" in suites
-    assert "shop.yaml: karat-1, 2 cases, Shop" in suites
+    assert "targets of carob.toml: shop" in suites
+    assert "shop.yaml: carob-1, 2 cases, Shop" in suites
     assert "broken.yaml: not valid, see validate" in suites
     assert "sum [maths]: What is 12 + 7?\nhello: Hello\n" in cases
     assert "broken.yaml:2:9 cases[0]: the case says nothing to the agent." in problems
-    assert "The suite is valid: karat-1, 2 cases." in sound
+    assert "The suite is valid: carob-1, 2 cases." in sound
 
 
 async def test_audit_of_the_last_run(project: Path) -> None:
-    karat.run("shop.yaml", cases=["hello"], results_dir="karat-results", workers=0)
+    carob.run("shop.yaml", cases=["hello"], results_dir="carob-results", workers=0)
     async with connected(project) as client:
         failed, text = await ask(client, "audit")
         _, none = await ask(client, "explain_failure")
@@ -146,7 +146,7 @@ HOSTILE = {
     "a\nb": "bad-path",
     "x" * 2000: "bad-path",
     "x" * 5000: "too-large",
-    '{"karat": 1}': "missing-file",
+    '{"carob": 1}': "missing-file",
 }
 """Names of suites, and the slug with which each is refused."""
 
@@ -180,7 +180,7 @@ async def test_hostile_names_are_refused(project: Path, monkeypatch: pytest.Monk
 async def test_files_that_a_suite_names_stay_inside_too(project: Path, case: str) -> None:
     (project.parent / "rows.csv").write_text("secret\n4711\n")
     (project / "rows.csv").symlink_to("../rows.csv")
-    (project / "s.yaml").write_text(f"karat: 1\ncases:\n  - {case}\n")
+    (project / "s.yaml").write_text(f"carob: 1\ncases:\n  - {case}\n")
     async with connected(project) as client:
         for tool, more in (("validate", {}), ("list_cases", {}), ("lint", {}), ("run_cases", {"cases": []})):
             failed, text = await ask(client, tool, suite="s.yaml", **more)
@@ -195,7 +195,7 @@ async def test_only_configured_targets_are_run(project: Path) -> None:
         for target in ("command:touch owned", "python:os:system", "replay:../x", "nowhere"):
             failed, text = await ask(client, "run_cases", suite="shop.yaml", cases=[], target=target)
             assert failed
-            assert "is not a configured target. Targets in karat.toml: shop." in text
+            assert "is not a configured target. Targets in carob.toml: shop." in text
     assert not (project / "owned").exists()
 
 
@@ -222,7 +222,7 @@ def test_answers_are_bounded_after_secrets_are_out(monkeypatch: pytest.MonkeyPat
 
 
 def test_suites_are_looked_for_in_folders_of_the_project_alone(project: Path) -> None:
-    for folder in ("node_modules", ".venv", "karat-results", "evals", ".claude/evals"):
+    for folder in ("node_modules", ".venv", "carob-results", "evals", ".claude/evals"):
         (project / folder).mkdir(parents=True)
         (project / folder / "s.yaml").write_text(SUITE)
     paths = {str(path) for path, _ in ProjectFolder(project).find_suites()}
@@ -260,10 +260,10 @@ async def test_over_real_pipes(project: Path) -> None:
 
 
 def test_skill_shows_a_suite_without_a_smell(tmp_path: Path) -> None:
-    skill = (Path(karat.__file__).parents[2] / "docs/skill/SKILL.md").read_text()
+    skill = (Path(carob.__file__).parents[2] / "docs/skill/SKILL.md").read_text()
     suite = tmp_path / "suite.yaml"
     suite.write_text(skill.partition("```yaml\n")[2].partition("```")[0])
-    report = karat.lint(suite)
+    report = carob.lint(suite)
     assert len(report.suite.cases) == 2
     assert list(report.smells) == []
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from karat.model.check import CheckSpec
-from karat.model.run import Keys
-from karat.model.suite import Case, Reply, Scoring, Turn
+from carob.model.check import CheckSpec
+from carob.model.run import Keys
+from carob.model.suite import Case, Reply, Scoring, Turn
 
 RECORDED = (
     b'{"id":"A","prompt":"p","category":"k","setup_prompts":["s"],"outcome":"response_only","checks":[["must_not_say",'

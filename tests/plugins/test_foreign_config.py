@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from karat.errors import ConfigError
-from karat.plugins.project import find_project
+from carob.errors import ConfigError
+from carob.plugins.project import find_project
 
 OTHER = 54_321
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "karat.toml").write_text('[checks]\nx = "python:evil.py:X"\n')
+    (tmp_path / "carob.toml").write_text('[checks]\nx = "python:evil.py:X"\n')
     (tmp_path / "a" / "b").mkdir(parents=True)
     return tmp_path / "a" / "b"
 
@@ -36,13 +36,13 @@ def owned_by(owner: int, *paths: Path, monkeypatch: pytest.MonkeyPatch, user: in
 
 @pytest.mark.parametrize("user", [0, 1000])
 def test_a_configuration_of_another_user_is_refused(folder: Path, user: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    owned_by(OTHER, folder.parents[1] / "karat.toml", monkeypatch=monkeypatch, user=user)
+    owned_by(OTHER, folder.parents[1] / "carob.toml", monkeypatch=monkeypatch, user=user)
     with pytest.raises(ConfigError, match="it belongs to another user"):
         find_project(folder)
 
 
 def test_root_in_a_container_may_work_in_a_folder_of_another(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    owned_by(OTHER, folder, folder.parents[1] / "karat.toml", monkeypatch=monkeypatch, user=0)
+    owned_by(OTHER, folder, folder.parents[1] / "carob.toml", monkeypatch=monkeypatch, user=0)
     assert find_project(folder).checks
 
 
@@ -50,7 +50,7 @@ def test_root_in_a_container_may_work_in_a_folder_of_another(folder: Path, monke
 def test_a_configuration_of_ones_own_or_of_root_is_followed(
     owner: int, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    owned_by(owner, folder.parents[1] / "karat.toml", monkeypatch=monkeypatch, user=1000)
+    owned_by(owner, folder.parents[1] / "carob.toml", monkeypatch=monkeypatch, user=1000)
     assert find_project(folder).checks
 
 
@@ -58,8 +58,8 @@ def test_nothing_above_the_repository_is_followed(folder: Path) -> None:
     assert find_project(folder).checks
     (folder.parent / ".git").mkdir()
     assert not find_project(folder).checks
-    (folder.parent / "karat.toml").write_text("")
-    assert find_project(folder).file == str(folder.parent / "karat.toml")
+    (folder.parent / "carob.toml").write_text("")
+    assert find_project(folder).file == str(folder.parent / "carob.toml")
 
 
 def test_nothing_above_the_home_is_followed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from karat.plugins.packages import find_entry_points
+from carob.plugins.packages import find_entry_points
 from packages import Installs
 
-GROUP = "karat.checks"
+GROUP = "carob.checks"
 
 
 def test_a_package_in_a_folder(installs: Installs) -> None:
@@ -50,6 +50,6 @@ def test_a_package_that_only_its_own_finder_knows(tmp_path: Path, monkeypatch: p
 
 
 def test_packages_that_bring_nothing_are_not_asked(installs: Installs, monkeypatch: pytest.MonkeyPatch) -> None:
-    installs("console_scripts", ("mine", "karat.cli:main"))
+    installs("console_scripts", ("mine", "carob.cli:main"))
     monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: pytest.fail("it was asked"))
     assert find_entry_points(GROUP) == {}

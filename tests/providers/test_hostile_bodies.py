@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from karat.evidence.model_evidence import read_traffic
-from karat.evidence.model_traffic import ModelTraffic
-from karat.providers.base import EVENT_STREAM, ModelApi
-from karat.providers.catalog import APIS
+from carob.evidence.model_evidence import read_traffic
+from carob.evidence.model_traffic import ModelTraffic
+from carob.providers.base import EVENT_STREAM, ModelApi
+from carob.providers.catalog import APIS
 
 ODD: tuple[Any, ...] = (None, True, -1, 1e300, "", "x", [], {}, [None], [[]], [{}], {"type": 7}, {"name": ["x"]})
 CALL = {"id": "c", "type": "function", "function": {"name": "pay", "arguments": '{"to": "Ann"}'}}

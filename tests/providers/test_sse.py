@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from karat.providers.base import read_events
-from karat.providers.sse import BlockSplitter, ServerEvent, SseReader, parse_event
+from carob.providers.base import read_events
+from carob.providers.sse import BlockSplitter, ServerEvent, SseReader, parse_event
 
 
 @pytest.mark.parametrize(

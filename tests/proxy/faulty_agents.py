@@ -18,7 +18,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, create_react_agent
 from langgraph.types import Command
 
-from karat.proxy.faults.world import FaultError
+from carob.proxy.faults.world import FaultError
 from proxy.agents import post
 
 LOG: list[str] = []

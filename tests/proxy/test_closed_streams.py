@@ -9,12 +9,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from karat.evidence.model_traffic import ModelTraffic
-from karat.proxy.server import CaseSession, ServiceProxy
-from karat.proxy.tape.file import Tape, read_tape
-from karat.proxy.tape.player import TapePlayer
-from karat.proxy.tape.requests import IgnoreRules
-from karat.proxy.tape.secrets import SecretKeeper
+from carob.evidence.model_traffic import ModelTraffic
+from carob.proxy.server import CaseSession, ServiceProxy
+from carob.proxy.tape.file import Tape, read_tape
+from carob.proxy.tape.player import TapePlayer
+from carob.proxy.tape.requests import IgnoreRules
+from carob.proxy.tape.secrets import SecretKeeper
 from laws.test_recorded_reads_back import Sent, server
 
 

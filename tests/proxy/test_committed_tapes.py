@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-import karat
-from karat.model.verdict import CaseStatus
-from karat.proxy.tape.file import read_tape
+import carob
+from carob.model.verdict import CaseStatus
+from carob.proxy.tape.file import read_tape
 from scripted_model import serve
 
 TAPES = Path(__file__).parent / "tapes"
@@ -25,7 +25,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(suite: Path, agent: str, tape: str, results: Path) -> dict[str, CaseStatus]:
-    done = karat.run(suite, agent, tape=tape, results_dir=results)
+    done = carob.run(suite, agent, tape=tape, results_dir=results)
     return {record.case.id: record.verdict.status for record in done.journal.records()}
 
 

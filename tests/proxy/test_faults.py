@@ -1,4 +1,4 @@
-"""Stubs and faults at every place at which Karat reaches a tool. The tool's own log proves what ran."""
+"""Stubs and faults at every place at which Carob reaches a tool. The tool's own log proves what ran."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 from langchain_core.tools import BaseTool, StructuredTool
 
-import karat
-from karat.errors import ConfigError
-from karat.model.faults import kinds_of
-from karat.model.run import CaseRecord
-from karat.model.suite import Case
-from karat.model.verdict import CaseStatus
-from karat.plugins.code import load
-from karat.proxy.faults.world import CaseWorld, FaultError
-from karat.targets.config import TargetConfig
-from karat.targets.in_process.wrapping import WRAPPING
-from karat.targets.python import hands_over_tools
+import carob
+from carob.errors import ConfigError
+from carob.model.faults import kinds_of
+from carob.model.run import CaseRecord
+from carob.model.suite import Case
+from carob.model.verdict import CaseStatus
+from carob.plugins.code import load
+from carob.proxy.faults.world import CaseWorld, FaultError
+from carob.targets.config import TargetConfig
+from carob.targets.in_process.wrapping import WRAPPING
+from carob.targets.python import hands_over_tools
 from proxy.faulty_agents import LOG, ORDER
 from scripted_model import serve
 
@@ -80,8 +80,8 @@ def log() -> Iterator[list[str]]:
 
 
 def read(case: dict[str, Any], **suite: Any) -> Case:
-    whole = {"karat": 1, **suite, "cases": [{"id": "A", "prompt": "?", "expected": {"min_words": 1}, **case}]}
-    return karat.load_suite(whole).cases[0]
+    whole = {"carob": 1, **suite, "cases": [{"id": "A", "prompt": "?", "expected": {"min_words": 1}, **case}]}
+    return carob.load_suite(whole).cases[0]
 
 
 def cases_of(
@@ -91,7 +91,7 @@ def cases_of(
 
     async def run() -> dict[str, tuple[CaseRecord, list[str]]]:
         traces = {}
-        async with karat.open_runner(target, workers=0, **how) as runner:
+        async with carob.open_runner(target, workers=0, **how) as runner:
             for name, case in cases.items():
                 LOG.clear()
                 traces[name] = await runner.run(read(case)), list(LOG)
@@ -145,7 +145,7 @@ def test_parallel_cases_do_not_mix() -> None:
     cases = [read({"id": str(n), "stubs": {"get_order": {"result": f"stub {n}"}}} if n % 2 else {}) for n in range(40)]
 
     async def run() -> list[str]:
-        async with karat.open_runner(f"langgraph:{MODULE}:tool_node", workers=0, concurrency=20) as runner:
+        async with carob.open_runner(f"langgraph:{MODULE}:tool_node", workers=0, concurrency=20) as runner:
             records = await asyncio.gather(*map(runner.run, cases))
         return [record.trace.final_message for record in records]
 
@@ -158,7 +158,7 @@ def test_a_thread_of_the_agents_own_never_runs_a_stubbed_tool_of_another_case() 
     cases = [read({"stubs": {"get_order": {"result": "stub"}}}) for _ in range(8)]
 
     async def run() -> list[str]:
-        async with karat.open_runner(f"python:{MODULE}:own_thread", workers=0, concurrency=8) as runner:
+        async with carob.open_runner(f"python:{MODULE}:own_thread", workers=0, concurrency=8) as runner:
             return [r.trace.final_message for r in await asyncio.gather(*map(runner.run, cases))]
 
     assert {text[:6] for text in asyncio.run(run())} <= {"stub", "failed"}
@@ -194,12 +194,12 @@ def test_times_are_counted_over_parallel_calls() -> None:
     ],
 )
 def test_which_call_a_fault_hits(case: dict[str, Any], heard: list[str]) -> None:
-    world = karat_world(case)
+    world = carob_world(case)
     outcomes = [outcome(world) for _ in range(3)]
     assert [text[: len(wanted)] for text, wanted in zip(outcomes, heard, strict=True)] == heard
 
 
-def karat_world(case: dict[str, Any]) -> CaseWorld:
+def carob_world(case: dict[str, Any]) -> CaseWorld:
     world = CaseWorld.of(read(case))
     assert world is not None
     return world
@@ -213,7 +213,7 @@ def outcome(world: CaseWorld, result: object = "ok") -> str:
 
 
 def test_what_is_kept_of_very_many_calls() -> None:
-    world = karat_world({"stubs": {"get_order": {"result": 1}}, "faults": [fault("empty", from_call=1500)]})
+    world = carob_world({"stubs": {"get_order": {"result": 1}}, "faults": [fault("empty", from_call=1500)]})
     for _ in range(2000):
         outcome(world)
     assert len(world.altered) == 1001
@@ -221,7 +221,7 @@ def test_what_is_kept_of_very_many_calls() -> None:
 
 
 def test_a_stale_result_is_that_of_the_first_call() -> None:
-    world = karat_world({"faults": [fault("stale", from_call=2)]})
+    world = carob_world({"faults": [fault("stale", from_call=2)]})
     assert [outcome(world, state) for state in ("open", "refunded")] == ["open", "open"]
 
 
@@ -261,7 +261,7 @@ def test_a_result_that_no_model_reads_is_not_changed() -> None:
     assert errors == {"empty": "fault-not-reached", "after": None}
 
 
-def test_a_tool_that_is_called_where_karat_does_not_reach_it() -> None:
+def test_a_tool_that_is_called_where_carob_does_not_reach_it() -> None:
     target = f"langgraph:{MODULE}:own_function"
     cases = {"fault": {"faults": [fault("gone")]}, "stub": {"stubs": {"get_order": {"result": 1}}}}
     errors = {name: record.trace.error for name, (record, _) in cases_of(target, cases).items()}
@@ -269,7 +269,7 @@ def test_a_tool_that_is_called_where_karat_does_not_reach_it() -> None:
         "fault": "fault-not-reached",
         "stub": "stub-passed-by",
     }
-    assert "get_order was called, but not where Karat can intercept it" in str(errors["fault"])
+    assert "get_order was called, but not where Carob can intercept it" in str(errors["fault"])
 
 
 @pytest.fixture

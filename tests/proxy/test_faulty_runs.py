@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-import karat
-from karat.engine.request import TargetRecipe
-from karat.errors import ConfigError
-from karat.journal.redaction import Redactor
-from karat.model.run import CaseRecord
-from karat.reports.case_details import transcript
-from karat.targets.config import TargetConfig
-from karat_pytest.agent import AgentConversation, OpenAgent
-from karat_pytest.state import BackgroundLoop
+import carob
+from carob.engine.request import TargetRecipe
+from carob.errors import ConfigError
+from carob.journal.redaction import Redactor
+from carob.model.run import CaseRecord
+from carob.reports.case_details import transcript
+from carob.targets.config import TargetConfig
+from carob_pytest.agent import AgentConversation, OpenAgent
+from carob_pytest.state import BackgroundLoop
 from proxy.faulty_agents import LOG, ORDER
 from scripted_model import serve
 
@@ -41,12 +41,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def write(*cases: dict[str, Any], config: str = "") -> None:
     whole = [{"prompt": "?", "expected": {"must_say_any": ["timed out"]}, **case} for case in cases]
-    Path("shop.yaml").write_text(json.dumps({"karat": 1, "cases": whole}))
-    Path("karat.toml").write_text(config)
+    Path("shop.yaml").write_text(json.dumps({"carob": 1, "cases": whole}))
+    Path("carob.toml").write_text(config)
 
 
 def run(target: str = AGENT, **how: Any) -> dict[str, CaseRecord]:
-    done = karat.run("shop.yaml", target, workers=0, results_dir="results", **how)
+    done = carob.run("shop.yaml", target, workers=0, results_dir="results", **how)
     return by_case(done)
 
 
@@ -74,8 +74,8 @@ def test_a_journal_judged_again_and_replayed_keeps_what_landed() -> None:
     write(*CASES)
     assert outcomes(run()) == JUDGED
     journal = Path("last").read_text()
-    assert outcomes(by_case(karat.rescore(journal))) == JUDGED
-    assert outcomes(by_case(karat.rescore(journal, suite="shop.yaml"))) == JUDGED
+    assert outcomes(by_case(carob.rescore(journal))) == JUDGED
+    assert outcomes(by_case(carob.rescore(journal, suite="shop.yaml"))) == JUDGED
     assert outcomes(run(f"replay:{journal}")) == JUDGED
     assert LOG == [ORDER] * 2
 
@@ -85,7 +85,7 @@ def test_a_journal_is_not_judged_by_a_case_with_other_faults() -> None:
     run()
     journal = Path("last").read_text()
     write(CASES[0], {"id": "misses"}, CASES[2] | {"stubs": {"get_order": {"result": "it timed out"}}})
-    again = outcomes(by_case(karat.rescore(journal, suite="shop.yaml")))
+    again = outcomes(by_case(carob.rescore(journal, suite="shop.yaml")))
     assert again == {"lands": "PASS", "misses": "not-recorded", "stubbed": "not-recorded"}
 
 
@@ -104,7 +104,7 @@ def test_faults_of_the_target_are_in_the_case_of_the_journal() -> None:
     assert [(call.kind, call.call, call.ran, call.seed) for call in record.trace.altered_calls] == [
         ("timeout", 1, True, 7)
     ]
-    assert outcomes(by_case(karat.rescore(Path("last").read_text(), suite="shop.yaml"))) == {"lands": "PASS"}
+    assert outcomes(by_case(carob.rescore(Path("last").read_text(), suite="shop.yaml"))) == {"lands": "PASS"}
 
 
 def test_tools_are_named_as_in_the_suite() -> None:
@@ -123,7 +123,7 @@ def test_a_case_is_refused_before_any_other_runs() -> None:
 
 
 def test_a_conversation_of_a_test_has_the_stubs_of_its_target() -> None:
-    """Of the pytest fixture: a stub in karat.toml may be there so that nothing is really paid."""
+    """Of the pytest fixture: a stub in carob.toml may be there so that nothing is really paid."""
     config = TargetConfig(kind="langgraph", spec=f"{MODULE}:tool_node", stubs={"get_order": {"result": "stub"}})
     loop = BackgroundLoop()
     try:

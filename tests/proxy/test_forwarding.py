@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-from karat.proxy.forwarding import ForwardedRequest, ServiceReply
-from karat.system import loopback
-from karat.system.loopback import HttpRequest
-from karat.system.loopback_auth import RefusedRequest
+from carob.proxy.forwarding import ForwardedRequest, ServiceReply
+from carob.system import loopback
+from carob.system.loopback import HttpRequest
+from carob.system.loopback_auth import RefusedRequest
 
 
 class Stream:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from karat.proxy.tape.file import Answer, Exchange, Tape
-from karat.proxy.tape.player import Miss, TapePlayer
-from karat.proxy.tape.requests import IgnoreRules, ServiceRequest
-from karat.proxy.tape.secrets import SecretKeeper
+from carob.proxy.tape.file import Answer, Exchange, Tape
+from carob.proxy.tape.player import Miss, TapePlayer
+from carob.proxy.tape.requests import IgnoreRules, ServiceRequest
+from carob.proxy.tape.secrets import SecretKeeper
 
 SYSTEM = {"role": "system", "content": "You are a bank."}
 HELLO, ANSWER, BYE = ({"role": r, "content": c} for r, c in (("user", "Hello"), ("assistant", "Hi."), ("user", "Bye")))

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from karat.errors import ConfigError
-from karat.model.verdict import CaseStatus
-from karat.targets.capabilities import Limits
-from karat.targets.config import TargetConfig
-from karat.targets.wrappers.proxied import WithProxy
-from karat.targets.wrappers.telemetry import Models
+from carob.errors import ConfigError
+from carob.model.verdict import CaseStatus
+from carob.targets.capabilities import Limits
+from carob.targets.config import TargetConfig
+from carob.targets.wrappers.proxied import WithProxy
+from carob.targets.wrappers.telemetry import Models
 from proxy.test_taped_runs import Project, error, statuses
 from scripted_model import serve
 
@@ -57,7 +57,7 @@ VERDICTS = {"called": PASS, "wrong": FAIL, "forbidden": FAIL, "none": PASS}
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     created = Project(tmp_path, monkeypatch)
-    created.write({"karat": 1, "cases": CASES}, MODELS.format("ask_and_report_words"))
+    created.write({"carob": 1, "cases": CASES}, MODELS.format("ask_and_report_words"))
     return created
 
 
@@ -77,7 +77,7 @@ def test_a_tool_of_semantic_kernel_has_either_name(name: str, tmp_path: Path, mo
         case("forbidden", asked, tool_calls_none=[name]),
         case("another", asked, tool_calls_none=["pay"]),
     ]
-    project.write({"karat": 1, "cases": cases}, MODELS.format("ask_as_semantic_kernel"))
+    project.write({"carob": 1, "cases": cases}, MODELS.format("ask_as_semantic_kernel"))
     asking = {"when": {"user": "."}, "call": {"Desk-get_balance": {"account": "A1"}}}
     with serve({"rules": [asking, {"when": {"results": "any"}, "say": "12.50"}]}) as model:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{model.url}/v1")
@@ -115,7 +115,7 @@ def test_cases_side_by_side_are_kept_apart_by_their_address(project: Project, mo
     ]
     command = f"command:{sys.executable} -S {HERE / 'agents.py'} words"
     config = f'[targets.bank]\nuse = "{command}"\ntelemetry = {{ models = true }}\n'
-    project.write({"karat": 1, "cases": cases}, config)
+    project.write({"carob": 1, "cases": cases}, config)
     records = run(project, monkeypatch, concurrency=6, workers=1)
     assert statuses(records) == dict.fromkeys((f"c{n}" for n in range(6)), PASS)
     assert [len(record.trace.tool_calls) for record in records.values()] == [1] * 6
@@ -126,7 +126,7 @@ def test_an_agent_in_this_process_runs_one_case_at_a_time(project: Project, monk
         case(f"c{n}", f"What is the balance of N{n}?", tool_calls=[{"tool": "get_balance", "times": 1}])
         for n in range(4)
     ]
-    project.write({"karat": 1, "cases": cases}, MODELS.format("ask_and_report_words"))
+    project.write({"carob": 1, "cases": cases}, MODELS.format("ask_and_report_words"))
     records = run(project, monkeypatch, concurrency=4)
     assert statuses(records) == dict.fromkeys((f"c{n}" for n in range(4)), PASS)
     assert [line for line in project.notices if line.startswith("one case at a time")]
@@ -140,7 +140,7 @@ def test_turns_and_setup_prompts_have_their_own_calls(project: Project, monkeypa
     setup = case("setup", "Thanks!", tool_calls_none=["get_balance"]) | {
         "setup_prompts": ["What is the balance of A1?"]
     }
-    project.write({"karat": 1, "cases": [{"id": "turns", "turns": turns}, setup]}, MODELS.format("remember"))
+    project.write({"carob": 1, "cases": [{"id": "turns", "turns": turns}, setup]}, MODELS.format("remember"))
     records = run(project, monkeypatch)
     assert statuses(records) == {"turns": PASS, "setup": PASS}
     assert [len(turn.tool_calls) for turn in records["turns"].trace.turns] == [1, 0]
@@ -148,14 +148,14 @@ def test_turns_and_setup_prompts_have_their_own_calls(project: Project, monkeypa
 
 
 def test_an_agent_that_asks_elsewhere_is_not_observed(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    project.write({"karat": 1, "cases": CASES}, MODELS.format("ask_nobody"))
+    project.write({"carob": 1, "cases": CASES}, MODELS.format("ask_nobody"))
     records = run(project, monkeypatch)
     assert statuses(records)["none"] is PARTIAL
     assert [line for line in project.notices if "no request to a model has reached http://127.0.0.1" in line]
 
 
 def test_a_model_that_fails_is_an_error_and_not_a_verdict(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    project.write({"karat": 1, "cases": [case("busy", "busy", tool_calls_none=["x"])]}, MODELS.format("give_up"))
+    project.write({"carob": 1, "cases": [case("busy", "busy", tool_calls_none=["x"])]}, MODELS.format("give_up"))
     record = run(project, monkeypatch)["busy"]
     assert record.verdict.status is ERROR
     assert error(record).startswith("backend: the last request to the model failed: openai /v1/chat/completions")
@@ -163,13 +163,13 @@ def test_a_model_that_fails_is_an_error_and_not_a_verdict(project: Project, monk
 
 def test_who_cannot_be_pointed_at_the_proxy_is_refused_before_anything_runs(project: Project) -> None:
     config = '[targets.bank]\nuse = "http://127.0.0.1:9/chat"\nbody = {prompt = "{prompt}"}\ntelemetry.models = true\n'
-    project.write({"karat": 1, "cases": CASES}, config)
-    with pytest.raises(ConfigError, match=r"is already running: Karat cannot point it at the proxy.*or set `port`"):
+    project.write({"carob": 1, "cases": CASES}, config)
+    with pytest.raises(ConfigError, match=r"is already running: Carob cannot point it at the proxy.*or set `port`"):
         project.run(None, target="bank", workers=1)
 
 
 @pytest.mark.parametrize("where", ["env", "options.start_env"])
-def test_an_app_that_karat_starts_is_given_the_address(where: str, tmp_path: Path) -> None:
+def test_an_app_that_carob_starts_is_given_the_address(where: str, tmp_path: Path) -> None:
     """The model is where the configuration says, and the app hears of the proxy, whatever table says it."""
     given_to_it: dict[str, Any] = {}
 
@@ -198,6 +198,6 @@ def test_an_app_that_karat_starts_is_given_the_address(where: str, tmp_path: Pat
 
 def test_an_unknown_key_is_refused(project: Project) -> None:
     config = '[targets.bank]\nuse = "python:proxy.agents:ask"\ntelemetry = { models = { complet = true } }\n'
-    project.write({"karat": 1, "cases": CASES}, config)
+    project.write({"carob": 1, "cases": CASES}, config)
     with pytest.raises(ConfigError, match="complet"):
         project.run(None, target="bank")

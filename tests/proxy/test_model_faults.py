@@ -13,8 +13,8 @@ import pytest
 from google.genai import errors as gemini
 
 from evidence.test_model_traffic import RULES, every_api, plain_and_streamed, served
-from karat.model.faults import Fault
-from karat.proxy.faults.world import CaseWorld
+from carob.model.faults import Fault
+from carob.proxy.faults.world import CaseWorld
 
 ANY = {"rules": [*RULES["rules"][:3], {"when": {"user": "balance", "results": "any"}, "say": "I cannot."}]}
 ASKED = "What is the balance of A1?"

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from karat.model.verdict import CaseStatus
-from karat.providers.bedrock import BedrockConverse
-from karat.providers.ollama import OllamaChat
+from carob.model.verdict import CaseStatus
+from carob.providers.bedrock import BedrockConverse
+from carob.providers.ollama import OllamaChat
 from proxy.test_taped_runs import Project, project, statuses
 
 __all__ = ["project"]
@@ -142,7 +142,7 @@ def test_traffic_is_recorded_replayed_and_judged(
     service: str, agent: str, model: str, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = f'[targets.bank]\nuse = "python:proxy.test_other_model_apis:{agent}"\ntelemetry = {{ models = true }}\n'
-    project.write({"karat": 1, "cases": CASES}, target)
+    project.write({"carob": 1, "cases": CASES}, target)
     monkeypatch.setenv(ADDRESSES[service], model)
     live = project.run("record", target="bank")
     monkeypatch.setenv(ADDRESSES[service], "http://127.0.0.1:1")  # no service is there
@@ -171,7 +171,7 @@ def test_faults_of_models_land(
 ) -> None:
     target = f'[targets.bank]\nuse = "python:proxy.test_other_model_apis:{agent}"\ntelemetry = {{ models = true }}\n'
     case = {**CASES[0], "expected": {"must_say_any": [says]}, "faults": [{"model": {fault: True}}]}
-    project.write({"karat": 1, "cases": [case]}, target)
+    project.write({"carob": 1, "cases": [case]}, target)
     monkeypatch.setenv(ADDRESSES[service], model)
     (record,) = project.run(None, target="bank").values()
     assert record.verdict.status is PASS, "a fault that does not land is an error"

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from karat.errors import ConfigError
-from karat.evidence.model_traffic import ModelTraffic
-from karat.proxy.tape import file as recording_module
-from karat.proxy.tape.file import Answer, Exchange, Recording, Tape, read_tape
-from karat.proxy.tape.player import TapePlayer
-from karat.proxy.tape.requests import IgnoreRules, ServiceRequest
-from karat.proxy.tape.secrets import SecretKeeper
+from carob.errors import ConfigError
+from carob.evidence.model_traffic import ModelTraffic
+from carob.proxy.tape import file as recording_module
+from carob.proxy.tape.file import Answer, Exchange, Recording, Tape, read_tape
+from carob.proxy.tape.player import TapePlayer
+from carob.proxy.tape.requests import IgnoreRules, ServiceRequest
+from carob.proxy.tape.secrets import SecretKeeper
 
 LONG = "long " * 4_000
 COUNT = 60

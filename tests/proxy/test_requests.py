@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from karat.errors import ConfigError
-from karat.proxy.tape.requests import IgnoreRules, ServiceRequest, first_difference
+from carob.errors import ConfigError
+from carob.proxy.tape.requests import IgnoreRules, ServiceRequest, first_difference
 
 ALL = IgnoreRules()
 BODY: dict[str, Any] = {

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from karat.model.faults import Fault
-from karat.proxy.faults.result_mutations import DAYS_BACK, EMAIL, OTHERS, change
+from carob.model.faults import Fault
+from carob.proxy.faults.result_mutations import DAYS_BACK, EMAIL, OTHERS, change
 
 DAY = 86_400
 CHANGED: dict[str, tuple[dict[str, Any], object, object]] = {

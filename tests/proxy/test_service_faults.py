@@ -18,18 +18,18 @@ from typing import Any
 
 import pytest
 
-from karat.errors import ConfigError
-from karat.model.faults import Fault, Stub
-from karat.model.verdict import CaseStatus
-from karat.options import TapeMode
-from karat.proxy.faults.world import CaseWorld
-from karat.proxy.server import CaseSession, ServiceProxy
-from karat.proxy.stdio import ADDRESS, serve_stdio
-from karat.proxy.tape.file import Tape, read_tape
-from karat.proxy.tape.player import TapePlayer
-from karat.proxy.tape.requests import IgnoreRules
-from karat.proxy.tape.secrets import SecretKeeper
-from karat.proxy.tape.settings import MODELS
+from carob.errors import ConfigError
+from carob.model.faults import Fault, Stub
+from carob.model.verdict import CaseStatus
+from carob.options import TapeMode
+from carob.proxy.faults.world import CaseWorld
+from carob.proxy.server import CaseSession, ServiceProxy
+from carob.proxy.stdio import ADDRESS, serve_stdio
+from carob.proxy.tape.file import Tape, read_tape
+from carob.proxy.tape.player import TapePlayer
+from carob.proxy.tape.requests import IgnoreRules
+from carob.proxy.tape.secrets import SecretKeeper
+from carob.proxy.tape.settings import MODELS
 from proxy.test_taped_runs import RULES, Project, error, statuses
 from scripted_model import serve
 
@@ -344,7 +344,7 @@ def test_an_mcp_server_that_ends_before_it_answers_ends_the_one_for_it() -> None
     line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}) + "\n"
     server = [sys.executable, "-S", "-c", "input(); raise SystemExit(3)"]
     with client(CaseWorld()) as here:
-        command = [str(Path(sys.executable).with_name("karat")), "tape", "stdio", "shop", "--", *server]
+        command = [str(Path(sys.executable).with_name("carob")), "tape", "stdio", "shop", "--", *server]
         process = subprocess.Popen(
             command, env={**os.environ, ADDRESS: here.proxy.url()}, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
@@ -363,7 +363,7 @@ MODEL_FAULT = {"model": {"status": 500, "times": 1}}
 
 def suite(*faults: dict[str, Any], prompt: str = "Hello!") -> dict[str, Any]:
     case = {"id": "hello", "prompt": prompt, "faults": list(faults), "expected": {"must_say_any": ["cannot", "day"]}}
-    return {"karat": 1, "cases": [case]}
+    return {"carob": 1, "cases": [case]}
 
 
 @pytest.fixture
@@ -396,7 +396,7 @@ def test_an_agent_whose_every_request_meets_a_fault_is_not_called_silent(project
 
 def test_who_does_not_reach_it_is_refused_before_anything_runs(project: Project) -> None:
     project.write(suite(MODEL_FAULT))
-    with pytest.raises(ConfigError, match=r"is already running: Karat cannot point it at the proxy"):
+    with pytest.raises(ConfigError, match=r"is already running: Carob cannot point it at the proxy"):
         project.run(None, target="http://127.0.0.1:9/chat", workers=1)
     project.write(suite({"service": "warehouse", "status": 500}))
     with pytest.raises(ConfigError, match=r"no service of that name. Add \[tape.services.warehouse\]"):

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from karat.proxy.server import CaseSession, ServiceProxy
-from karat.proxy.tape.requests import IgnoreRules, ServiceRequest
-from karat.proxy.tape.settings import PLACEHOLDER, TapeSettings, variables_for
-from karat.proxy.upstream import Upstream, find_proxy
+from carob.proxy.server import CaseSession, ServiceProxy
+from carob.proxy.tape.requests import IgnoreRules, ServiceRequest
+from carob.proxy.tape.settings import PLACEHOLDER, TapeSettings, variables_for
+from carob.proxy.upstream import Upstream, find_proxy
 from laws.test_recorded_reads_back import Sent, ask
 
 OTHER = "/chat/completions"
@@ -157,7 +157,7 @@ def test_a_websocket_is_refused_in_words() -> None:
             connection.request("GET", f"{path}/v1/realtime", headers={"Connection": "Upgrade", "Upgrade": "websocket"})
             reply = connection.getresponse()
             assert reply.status == 501
-            assert b"the agent asked for a WebSocket, which Karat can neither record nor read" in reply.read()
+            assert b"the agent asked for a WebSocket, which Carob can neither record nor read" in reply.read()
         finally:
             connection.close()
             proxy.close()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from karat.proxy.stdio import ADDRESS, announce, find_address
+from carob.proxy.stdio import ADDRESS, announce, find_address
 
 URL = "http://127.0.0.1:9/token"
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
@@ -47,7 +47,7 @@ def test_what_a_process_above_has_announced_is_found(tmp_path: Path) -> None:
 
 @LINUX
 def test_what_a_process_above_was_given_is_found() -> None:
-    code = "from karat.proxy.stdio import find_address; print(find_address({}))"
+    code = "from carob.proxy.stdio import find_address; print(find_address({}))"
     inner = f"env -u {ADDRESS} {sys.executable} -c '{code}'; true"
     environ = {**os.environ, ADDRESS: URL}
     child = subprocess.run(["sh", "-c", inner], env=environ, capture_output=True, text=True, check=True)

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from karat.proxy.server import CaseSession, ServiceProxy
-from karat.proxy.stdio import ADDRESS
-from karat.proxy.tape.file import Tape, read_tape
-from karat.proxy.tape.player import TapePlayer
-from karat.proxy.tape.requests import IgnoreRules
-from karat.proxy.tape.secrets import SecretKeeper
+from carob.proxy.server import CaseSession, ServiceProxy
+from carob.proxy.stdio import ADDRESS
+from carob.proxy.tape.file import Tape, read_tape
+from carob.proxy.tape.player import TapePlayer
+from carob.proxy.tape.requests import IgnoreRules
+from carob.proxy.tape.secrets import SecretKeeper
 
 SERVER = """
 import json, sys, threading
@@ -60,13 +60,13 @@ for thread in threads:
 
 
 class Client:
-    """Speaks to `karat tape stdio`."""
+    """Speaks to `carob tape stdio`."""
 
     def __init__(self, url: str, folder: Path) -> None:
         (folder / "server.py").write_text(SERVER)
-        karat = str(Path(sys.executable).with_name("karat"))
+        carob = str(Path(sys.executable).with_name("carob"))
         self.process = subprocess.Popen(
-            [karat, "tape", "stdio", "orders", "--", sys.executable, str(folder / "server.py")],
+            [carob, "tape", "stdio", "orders", "--", sys.executable, str(folder / "server.py")],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, ADDRESS: url},

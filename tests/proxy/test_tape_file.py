@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.errors import ConfigError
-from karat.proxy.tape.file import Answer, Exchange, StreamEvent, Tape, read_tape, seal_tape
-from karat.proxy.tape.requests import ServiceRequest
+from carob.errors import ConfigError
+from carob.proxy.tape.file import Answer, Exchange, StreamEvent, Tape, read_tape, seal_tape
+from carob.proxy.tape.requests import ServiceRequest
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -80,7 +80,7 @@ def test_a_tape_that_was_cut_off_is_refused_wherever(tmp_path: Path) -> None:
 def test_a_tape_that_was_edited_is_refused_until_it_is_sealed(tmp_path: Path) -> None:
     path = written(tmp_path / "s.tape.yaml", exchange("a"), exchange("b"))
     path.write_text(path.read_text().replace("text: ok", "text: fine", 1))
-    with pytest.raises(ConfigError, match=r"exchange 1 \(case 'a'\) was edited. .*karat tape seal"):
+    with pytest.raises(ConfigError, match=r"exchange 1 \(case 'a'\) was edited. .*carob tape seal"):
         read_tape(path)
     assert seal_tape(path) == 1
     assert read_tape(path).exchanges[0].answer.text == "fine"
@@ -90,13 +90,13 @@ def test_a_tape_that_was_edited_is_refused_until_it_is_sealed(tmp_path: Path) ->
     ("content", "message"),
     [
         pytest.param(
-            "karat_tape: 2\nexchanges: []\ncases: {}\n", "has version 2; this Karat reads version 1. Update", id="newer"
+            "carob_tape: 2\nexchanges: []\ncases: {}\n", "has version 2; this Carob reads version 1. Update", id="newer"
         ),
-        pytest.param("- 1\n", "`karat_tape` is missing", id="another-file"),
+        pytest.param("- 1\n", "`carob_tape` is missing", id="another-file"),
         pytest.param("a: [", "not a tape", id="not-yaml"),
-        pytest.param("karat_tape: 1\nexchanges: [{case: a}]\ncases: {a: 1}\n", "exchange 1 cannot be read", id="half"),
+        pytest.param("carob_tape: 1\nexchanges: [{case: a}]\ncases: {a: 1}\n", "exchange 1 cannot be read", id="half"),
         pytest.param(
-            "karat_tape: 1\nexchanges: []\ncases: {a: 2}\n", "'a' has 0 exchanges, but 2 were recorded", id="lost"
+            "carob_tape: 1\nexchanges: []\ncases: {a: 2}\n", "'a' has 0 exchanges, but 2 were recorded", id="lost"
         ),
         pytest.param(None, "cannot be read: No such file", id="missing"),
     ],

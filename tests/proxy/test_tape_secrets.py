@@ -13,13 +13,13 @@ from urllib.parse import quote
 import pytest
 from click.testing import CliRunner
 
-from karat.cli.main import karat as command_line
-from karat.proxy.forwarding import ServiceReply
-from karat.proxy.server import CaseSession, ServiceProxy
-from karat.proxy.tape.file import Answer, Exchange, StreamEvent, Tape, read_tape
-from karat.proxy.tape.player import TapePlayer
-from karat.proxy.tape.requests import IgnoreRules, ServiceRequest
-from karat.proxy.tape.secrets import SecretKeeper
+from carob.cli.main import carob as command_line
+from carob.proxy.forwarding import ServiceReply
+from carob.proxy.server import CaseSession, ServiceProxy
+from carob.proxy.tape.file import Answer, Exchange, StreamEvent, Tape, read_tape
+from carob.proxy.tape.player import TapePlayer
+from carob.proxy.tape.requests import IgnoreRules, ServiceRequest
+from carob.proxy.tape.secrets import SecretKeeper
 from laws.test_recorded_reads_back import Sent, server
 
 SECRET = "t0ps3cret-é-value/+9"

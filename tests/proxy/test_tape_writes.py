@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from karat.errors import ConfigError, ExitCode
-from karat.proxy.tape.file import Answer, Exchange, Recording, Tape, UnsavedTapeError, read_tape, seal_tape
-from karat.proxy.tape.requests import ServiceRequest
+from carob.errors import ConfigError, ExitCode
+from carob.proxy.tape.file import Answer, Exchange, Recording, Tape, UnsavedTapeError, read_tape, seal_tape
+from carob.proxy.tape.requests import ServiceRequest
 from scripted_model import serve
 
 BOMB_LEVELS = 9
@@ -142,18 +142,18 @@ def test_what_could_not_be_kept_is_reported_at_the_end(tmp_path: Path) -> None:
 
 
 RULES = {"rules": [{"when": {"user": "."}, "say": "Good day."}]}
-SUITE = "karat: 1\ncases:\n  - {id: a, prompt: Hello!, expected: {must_say_any: [day]}}\n"
+SUITE = "carob: 1\ncases:\n  - {id: a, prompt: Hello!, expected: {must_say_any: [day]}}\n"
 
 
 @pytest.mark.parametrize("workers", ["0", "1"])
 def test_a_run_whose_tape_cannot_be_written_exits_with_3(workers: str, tmp_path: Path) -> None:
     """Whatever its cases come to, and with a journal and reports."""
-    (tmp_path / "bank.karat.yaml").write_text(SUITE)
-    (tmp_path / "karat.toml").write_text('[tape]\nfile = "tapes/bank.tape.yaml"\n')
-    command = [str(Path(sys.executable).with_name("karat")), "run", "bank.karat.yaml", "-t", "python:proxy.agents:ask"]
+    (tmp_path / "bank.carob.yaml").write_text(SUITE)
+    (tmp_path / "carob.toml").write_text('[tape]\nfile = "tapes/bank.tape.yaml"\n')
+    command = [str(Path(sys.executable).with_name("carob")), "run", "bank.carob.yaml", "-t", "python:proxy.agents:ask"]
     command += ["--tape", "record", "--workers", workers, "--report", "json=report.json"]
     (tmp_path / "agent.py").write_text(
-        "import errno\nfrom proxy.agents import ask\nfrom karat.proxy.tape import file\n"
+        "import errno\nfrom proxy.agents import ask\nfrom carob.proxy.tape import file\n"
         "def refuse(path, *more):\n"
         "    raise file.unwritable(path, OSError(errno.ENOSPC, 'No space left on device'))\n"
         "file.write_runs = refuse\n"
@@ -172,7 +172,7 @@ def test_a_tape_that_expands_is_refused_before_it_fills_the_memory(tmp_path: Pat
     path = tmp_path / "s.tape.yaml"
     levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     levels += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, BOMB_LEVELS)]
-    path.write_text("\n".join(["karat_tape: 1", *levels, "exchanges: []", "cases: {}", ""]))
+    path.write_text("\n".join(["carob_tape: 1", *levels, "exchanges: []", "cases: {}", ""]))
     assert path.stat().st_size < 700
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(ConfigError, match="it has YAML aliases"):

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-import karat
-from karat.engine.events import Event, Notice
-from karat.errors import ConfigError, UsageError
-from karat.model.run import CaseRecord
-from karat.model.verdict import CaseStatus
-from karat.proxy.tape.file import Answer, Exchange, Tape, read_tape
-from karat.proxy.tape.player import TapePlayer
-from karat.proxy.tape.requests import IgnoreRules, ServiceRequest
-from karat.proxy.tape.secrets import SecretKeeper
-from karat.proxy.tape.settings import TapeSettings
+import carob
+from carob.engine.events import Event, Notice
+from carob.errors import ConfigError, UsageError
+from carob.model.run import CaseRecord
+from carob.model.verdict import CaseStatus
+from carob.proxy.tape.file import Answer, Exchange, Tape, read_tape
+from carob.proxy.tape.player import TapePlayer
+from carob.proxy.tape.requests import IgnoreRules, ServiceRequest
+from carob.proxy.tape.secrets import SecretKeeper
+from carob.proxy.tape.settings import TapeSettings
 from scripted_model import serve
 
 HERE = Path(__file__).parent
@@ -31,7 +31,7 @@ RULES = {
     ]
 }
 SUITE = {
-    "karat": 1,
+    "carob": 1,
     "cases": [
         {
             "id": "balance",
@@ -59,15 +59,15 @@ class Project:
         self.write(SUITE)
 
     def write(self, suite: object, config: str = "") -> None:
-        (self.folder / "bank.karat.yaml").write_text(json.dumps(suite))
-        (self.folder / "karat.toml").write_text(config)
+        (self.folder / "bank.carob.yaml").write_text(json.dumps(suite))
+        (self.folder / "carob.toml").write_text(config)
 
     def run(self, tape: str | None, agent: str = "ask", **how: Any) -> dict[str, CaseRecord]:
         """The records of a run by case; the model is reached only where the environment says so."""
         self.notices = []
         target = how.pop("target", f"python:proxy.agents:{agent}")
-        done = karat.run(
-            "bank.karat.yaml", target, tape=tape, workers=how.pop("workers", 0), listeners=[self._listen], **how
+        done = carob.run(
+            "bank.carob.yaml", target, tape=tape, workers=how.pop("workers", 0), listeners=[self._listen], **how
         )
         self.journal = done.journal.path
         self.tape_in_header = done.journal.header.options.get("tape")
@@ -117,7 +117,7 @@ def test_no_secret_is_on_the_tape(agent: str, project: Project, monkeypatch: pyt
     """Also where a stream has it in pieces."""
     monkeypatch.setenv("SHOP_API_KEY", "tops3cret-value")
     case = {"id": "a", "prompt": "Is tops3cret-value my key?", "expected": {"must_say_any": ["removed"]}}
-    project.write({"karat": 1, "cases": [case]})
+    project.write({"carob": 1, "cases": [case]})
     project.recorded(agent, rules={"rules": [{"when": {"user": "key"}, "say": "Yes, it is tops3cret-value."}]})
     tape = project.tape.read_text()
     (exchange,) = read_tape(project.tape).exchanges
@@ -210,7 +210,7 @@ def test_what_is_missing_is_added_and_the_rest_is_kept(project: Project) -> None
 
 
 def test_a_failure_is_not_recorded_unless_asked_for(project: Project) -> None:
-    suite = {"karat": 1, "cases": [{"id": "a", "prompt": "flaky", "expected": {"must_say_any": ["Good day"]}}]}
+    suite = {"carob": 1, "cases": [{"id": "a", "prompt": "flaky", "expected": {"must_say_any": ["Good day"]}}]}
     project.write(suite)
     project.recorded()
     assert [exchange.answer.status for exchange in read_tape(project.tape).exchanges] == [200]
@@ -263,7 +263,7 @@ def test_a_run_whose_model_fails_leaves_a_good_tape_as_it_was(project: Project) 
 
 
 def test_an_expected_404_is_on_the_tape(project: Project) -> None:
-    project.write({"karat": 1, "cases": [{"id": "a", "prompt": "none", "expected": {"must_say_any": ["cannot"]}}]})
+    project.write({"carob": 1, "cases": [{"id": "a", "prompt": "none", "expected": {"must_say_any": ["cannot"]}}]})
     rules = {"rules": [{"when": {"user": "none"}, "status": 404}]}
     assert statuses(project.recorded("give_up", rules=rules)) == {"a": PASS}
     assert [exchange.answer.status for exchange in read_tape(project.tape).exchanges] == [404]
@@ -327,7 +327,7 @@ def commanded(project: Project, cases: int) -> None:
         {"id": f"c{n}", "prompt": f"What is the balance of N{n}?", "expected": {"must_say_any": ["12.50"]}}
         for n in range(cases)
     ]
-    project.write({"karat": 1, "cases": asked})
+    project.write({"carob": 1, "cases": asked})
     target = f"command:{sys.executable} -S {HERE / 'agents.py'}"
     live = project.recorded(target=target, concurrency=20, workers=1)
     again = project.run("replay", target=target, concurrency=20, workers=1)
@@ -361,13 +361,13 @@ def test_what_cannot_be_replayed_is_refused(project: Project, how: dict[str, Any
 
 def test_an_agent_that_runs_already_needs_a_port(project: Project) -> None:
     project.recorded()
-    with pytest.raises(ConfigError, match=r"already running.*Let Karat start it .*, or set `port` and `token`"):
+    with pytest.raises(ConfigError, match=r"already running.*Let Carob start it .*, or set `port` and `token`"):
         project.run("replay", target="http://127.0.0.1:9/chat", workers=1)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_the_address_of_the_tape_itself_is_not_that_of_a_service(host: str) -> None:
-    """A shell may export for Karat what is meant for the agent that runs already."""
+    """A shell may export for Carob what is meant for the agent that runs already."""
     settings = TapeSettings(port=8765, token="t")
     for configured, address in (
         (f"http://{host}:8765/t/openai/v1", "https://api.openai.com"),
@@ -387,11 +387,11 @@ def test_live_and_replayed_runs_are_not_compared_unless_asked(project: Project) 
     live = project.journal
     project.run("replay", results_dir="replayed")
     with pytest.raises(UsageError, match=r"a live run and the new one a replayed run.*--mix-tapes"):
-        karat.compare_runs(live, project.journal)
-    assert karat.compare_runs(live, project.journal, mix_tapes=True).differs == ("tape: not set → replay",)
+        carob.compare_runs(live, project.journal)
+    assert carob.compare_runs(live, project.journal, mix_tapes=True).differs == ("tape: not set → replay",)
     first = project.journal
     project.run("replay", results_dir="again")
-    assert karat.compare_runs(first, project.journal).differs == ()
+    assert carob.compare_runs(first, project.journal).differs == ()
 
 
 @pytest.mark.parametrize(

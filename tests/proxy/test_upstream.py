@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from karat.proxy.upstream import Upstream
-from karat.system.loopback_auth import RefusedRequest
+from carob.proxy.upstream import Upstream
+from carob.system.loopback_auth import RefusedRequest
 
 pytestmark = pytest.mark.quick
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-# Loaded here: pytester removes what a test loads first, and Karat would be read again for each of them.
-import karat.suites.documents.json
-import karat.suites.documents.yaml
-import karat.suites.formats.catalog
-import karat_pytest.agent
-import karat_pytest.failures
-import karat_pytest.suites
-from karat.journal.reader import Journal
+# Loaded here: pytester removes what a test loads first, and Carob would be read again for each of them.
+import carob.suites.documents.json
+import carob.suites.documents.yaml
+import carob.suites.formats.catalog
+import carob_pytest.agent
+import carob_pytest.failures
+import carob_pytest.suites
+from carob.journal.reader import Journal
 
 AGENT = """
 import os, time
@@ -37,7 +37,7 @@ import agent
 import pytest
 
 @pytest.fixture(scope="session")
-def karat_target():
+def carob_target():
     return agent.reply
 """
 QUIET = ("-p", "no:langsmith_plugin", "-p", "no:anyio", "-p", "no:hypothesispytest")
@@ -62,10 +62,10 @@ class Desk:
         place.write_text(textwrap.dedent(text).lstrip())
         return place
 
-    def suite(self, *cases: str, name: str = "desk.karat.yaml") -> Path:
+    def suite(self, *cases: str, name: str = "desk.carob.yaml") -> Path:
         """A suite of cases, each `id: rest of its YAML in one line`."""
         entries = [f"  - {{ id: {case.partition(': ')[0]}, {case.partition(': ')[2]} }}" for case in cases]
-        return self.write(name, "\n".join(["karat: 1", "cases:", *entries, ""]))
+        return self.write(name, "\n".join(["carob: 1", "cases:", *entries, ""]))
 
     def run(self, *args: str) -> pytest.RunResult:
         return self._pytester.runpytest_inprocess(*QUIET, *self.plugins, *args)
@@ -73,11 +73,11 @@ class Desk:
     def run_apart(self, *args: str) -> pytest.RunResult:
         return self._pytester.runpytest_subprocess(*QUIET, *self.plugins, *args)
 
-    def journal(self, folder: str = "karat-results") -> Journal:
+    def journal(self, folder: str = "carob-results") -> Journal:
         (path,) = (self.path / folder).glob("*.jsonl")
         return Journal(path)
 
-    def statuses(self, folder: str = "karat-results") -> dict[str, str]:
+    def statuses(self, folder: str = "carob-results") -> dict[str, str]:
         return {record.case.id: str(record.status) for record in self.journal(folder).records()}
 
 
@@ -90,4 +90,4 @@ def desk(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Desk:
     return Desk(pytester)
 
 
-__all__ = ["karat", "karat_pytest"]
+__all__ = ["carob", "carob_pytest"]

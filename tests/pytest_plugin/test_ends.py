@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import karat
+import carob
 from processes import below, running
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ QUIET = ("-p", "no:langsmith_plugin", "-p", "no:anyio", "-p", "no:hypothesispyte
 def configured(desk: Desk) -> Desk:
     """The agent runs in a process of its own, as a named target does."""
     desk.write("conftest.py", "")
-    desk.write("karat.toml", 'target = "python:agent:reply"\n')
+    desk.write("carob.toml", 'target = "python:agent:reply"\n')
     return desk
 
 
@@ -41,7 +41,7 @@ def wait_for_lines(desk: Desk, count: int) -> Path:
     """Wait until the journal has so many lines."""
     until = time.monotonic() + 60
     while time.monotonic() < until:
-        for path in (desk.path / "karat-results").glob("*.jsonl"):
+        for path in (desk.path / "carob-results").glob("*.jsonl"):
             if path.read_bytes().count(b"\n") >= count:
                 return path
         time.sleep(0.05)
@@ -64,8 +64,8 @@ def test_interrupt(configured: Desk) -> None:
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert "desk.karat.yaml: INCOMPLETE: 4 of 6 cases finished (interrupted)" in output
-    summary = karat.Journal(path).summary
+    assert "desk.carob.yaml: INCOMPLETE: 4 of 6 cases finished (interrupted)" in output
+    summary = carob.Journal(path).summary
     assert (summary.passed, summary.interrupted, summary.incomplete) == (4, True, "interrupted")
     wait_for_end(started)
 
@@ -78,12 +78,12 @@ def test_kill_leaves_a_journal_that_can_be_resumed_and_no_process(configured: De
     process.kill()
     process.communicate(timeout=60)
     wait_for_end(started)
-    summary = karat.Journal(path).summary
+    summary = carob.Journal(path).summary
     assert (summary.passed, summary.incomplete) == (4, "the run did not end")
     configured.write("agent.py", "def reply(prompt): return 'I said x'")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(configured.path)
-        resumed = karat.resume(path)
+        resumed = carob.resume(path)
     assert [str(record.status) for record in resumed] == ["PASS"] * 5
 
 
@@ -91,11 +91,11 @@ def test_hang_and_crash_of_the_agent(configured: Desk) -> None:
     """As in a run, the process of the agent is ended, and the next case gets another."""
     configured.suite(CASES[0], SLEEP, CASES[1], DIE, CASES[2])
     before = {one for one, _ in below(os.getpid())}
-    result = configured.run("--karat-timeout=1")
+    result = configured.run("--carob-timeout=1")
     assert result.parseoutcomes() == {"passed": 3, "errors": 2}
     found = {one.case.id: one.trace.error for one in configured.journal().records() if one.trace.error}
     assert {name: error.kind for name, error in found.items()} == {"slow": "timeout", "dead": "agent"}
-    result.stdout.fnmatch_lines(["ERROR desk.karat.yaml::slow - ERROR: timeout: the case took longer than 1 s*"])
+    result.stdout.fnmatch_lines(["ERROR desk.carob.yaml::slow - ERROR: timeout: the case took longer than 1 s*"])
     wait_for_end([one for one, _ in below(os.getpid()) if one not in before])
 
 
@@ -109,18 +109,18 @@ def test_worker_of_xdist_that_dies(desk: Desk) -> None:
     assert (journal.faults, journal.summary.incomplete) == ((), "")
     error = next(one.trace.error for one in journal.records() if one.case.id == "dead")
     assert error is not None
-    assert "crashed while running 'desk.karat.yaml::dead'" in error.message
-    result.stdout.fnmatch_lines(["desk.karat.yaml: 4 passed, 1 error", "ERROR desk.karat.yaml::dead*"])
+    assert "crashed while running 'desk.carob.yaml::dead'" in error.message
+    result.stdout.fnmatch_lines(["desk.carob.yaml: 4 passed, 1 error", "ERROR desk.carob.yaml::dead*"])
 
 
-def test_project_without_suites_loads_nothing_of_karat(desk: Desk) -> None:
+def test_project_without_suites_loads_nothing_of_carob(desk: Desk) -> None:
     conftest = """
     import sys
     def pytest_unconfigure():
-        print("loaded", sorted(name for name in sys.modules if name.partition(".")[0] in ("karat", "karat_pytest")))
+        print("loaded", sorted(name for name in sys.modules if name.partition(".")[0] in ("carob", "carob_pytest")))
     """
     desk.write("conftest.py", conftest)
     desk.write("test_plain.py", "def test_plain(): pass\ndef test_fails(): assert 1 == 2")
     result = desk.run_apart("-s")
-    assert "loaded ['karat_pytest']" in str(result.stdout)
-    assert "- karat -" not in str(result.stdout)
+    assert "loaded ['carob_pytest']" in str(result.stdout)
+    assert "- carob -" not in str(result.stdout)

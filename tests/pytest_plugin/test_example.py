@@ -39,7 +39,7 @@ def statuses(report: Path) -> dict[str, str]:
     found = {
         str(test.get("name")): {one.get("name"): one.get("value") for one in test.iter("property")} for test in tests
     }
-    return {name: str(known["karat.status"]) for name, known in found.items() if "karat.status" in known}
+    return {name: str(known["carob.status"]) for name, known in found.items() if "carob.status" in known}
 
 
 @pytest.mark.parametrize("args", [(), ("-n2",)], ids=["alone", "xdist"])
@@ -58,8 +58,8 @@ def test_example_project_turns_red(example: Desk) -> None:
     result = example.run()
     result.stdout.fnmatch_lines(
         [
-            "FAILED desk.karat.yaml::refuses-large-sums - FAIL: must_say_any: expected *",
+            "FAILED desk.carob.yaml::refuses-large-sums - FAIL: must_say_any: expected *",
             "FAILED test_desk.py::test_no_refund_over_the_limit[[]B-04[]]*",
-            "FAILED desk.karat.yaml::gate - undecided: max_new_failures = 0: 1 of 5 cases*",
+            "FAILED desk.carob.yaml::gate - undecided: max_new_failures = 0: 1 of 5 cases*",
         ]
     )

@@ -1,4 +1,4 @@
-"""Gates of karat.toml as a test of each suite."""
+"""Gates of carob.toml as a test of each suite."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import karat
-from karat_pytest import journals
+import carob
+from carob_pytest import journals
 
 if TYPE_CHECKING:
     from pytest_plugin.conftest import Desk
@@ -18,16 +18,16 @@ CASES = [f"case-{number}: prompt: say {number}, expected: {{ must_say_any: [said
 @pytest.fixture
 def gated(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Desk:
     desk.suite(*CASES)
-    desk.run("--karat-record=base", "-q")
-    karat.set_baseline(desk.journal("base").file)
-    desk.write("karat.toml", "[gate]\nmax_new_failures = 0\n")
+    desk.run("--carob-record=base", "-q")
+    carob.set_baseline(desk.journal("base").file)
+    desk.write("carob.toml", "[gate]\nmax_new_failures = 0\n")
     return desk
 
 
 def test_gate_is_the_last_test_of_its_suite(gated: Desk) -> None:
     result = gated.run("-v")
     assert result.parseoutcomes() == {"passed": 7}
-    assert "desk.karat.yaml::gate PASSED" in [line for line in result.outlines if "::" in line][-1]
+    assert "desk.carob.yaml::gate PASSED" in [line for line in result.outlines if "::" in line][-1]
 
 
 def test_gate_that_is_not_met(gated: Desk) -> None:
@@ -40,7 +40,7 @@ def test_gate_that_is_not_met(gated: Desk) -> None:
     result.stdout.fnmatch_lines(
         [
             "undecided  max_new_failures = 0: 1 of 6 cases passed before and fails now*",
-            "FAILED desk.karat.yaml::gate - undecided: max_new_failures*",
+            "FAILED desk.carob.yaml::gate - undecided: max_new_failures*",
         ]
     )
 
@@ -50,11 +50,11 @@ def test_gate_without_a_baseline_is_not_green(gated: Desk) -> None:
         file.unlink()
     result = gated.run()
     assert result.parseoutcomes() == {"passed": 6, "failed": 1}
-    result.stdout.fnmatch_lines(["*no baseline exists yet. Make one: karat baseline set *"])
+    result.stdout.fnmatch_lines(["*no baseline exists yet. Make one: carob baseline set *"])
 
 
 def test_gates_of_several_suites_are_corrected_together(gated: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    gated.write("other.karat.yaml", (gated.path / "desk.karat.yaml").read_text())
+    gated.write("other.carob.yaml", (gated.path / "desk.carob.yaml").read_text())
     asked: list[int] = []
     compare = journals.compare_runs
     monkeypatch.setattr(
@@ -65,13 +65,13 @@ def test_gates_of_several_suites_are_corrected_together(gated: Desk, monkeypatch
 
 
 def test_other_bases(gated: Desk) -> None:
-    assert gated.run("--karat-gate=base").parseoutcomes() == {"passed": 7}
-    assert gated.run("--karat-gate=no").parseoutcomes() == {"passed": 6}
-    assert gated.run("--karat-gate=nowhere").parseoutcomes() == {"passed": 6, "failed": 1}
+    assert gated.run("--carob-gate=base").parseoutcomes() == {"passed": 7}
+    assert gated.run("--carob-gate=no").parseoutcomes() == {"passed": 6}
+    assert gated.run("--carob-gate=nowhere").parseoutcomes() == {"passed": 6, "failed": 1}
 
 
 def test_gate_alone_has_nothing_to_look_at(gated: Desk) -> None:
-    result = gated.run("desk.karat.yaml::gate")
+    result = gated.run("desk.carob.yaml::gate")
     assert result.parseoutcomes() == {"failed": 1}
     result.stdout.fnmatch_lines(["*there is no run for the gates to judge. Run the cases of the suite*"])
 
@@ -86,8 +86,8 @@ def test_run_that_was_cut_short_meets_no_gate(gated: Desk) -> None:
 def test_gates_with_xdist(gated: Desk) -> None:
     """No worker has the whole run: the controller asks the gates when it has."""
     gated.suite(*CASES, "case-9: prompt: say nothing, expected: { must_say_any: [x] }")
-    result = gated.run_apart("-n2", "-v", "--junitxml=junit.xml", "--karat-gate=@baseline")
+    result = gated.run_apart("-n2", "-v", "--junitxml=junit.xml", "--carob-gate=@baseline")
     assert result.parseoutcomes() == {"passed": 6, "failed": 2}, "a new case that fails is a new failure"
-    assert "desk.karat.yaml::gate FAILED" in str(result.stdout)
+    assert "desk.carob.yaml::gate FAILED" in str(result.stdout)
     assert gated.journal().summary.incomplete == ""
     assert 'name="gate"' in (gated.path / "junit.xml").read_text()

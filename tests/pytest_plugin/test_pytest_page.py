@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import karat_pytest
-from karat.options import HOW_TO_RUN
+import carob_pytest
+from carob.options import HOW_TO_RUN
 from pytest_plugin.test_example import EXAMPLE
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def test_commands_of_the_page(desk: Desk, shown: str) -> None:
 
 def test_page_has_commands_and_every_option() -> None:
     assert len(COMMANDS) > 5
-    assert re.findall(r"^\| `--karat-(\w+)", PAGE, re.MULTILINE) == [
+    assert re.findall(r"^\| `--carob-(\w+)", PAGE, re.MULTILINE) == [
         "target",
         "repeat",
         "timeout",
@@ -53,13 +53,13 @@ def test_page_has_commands_and_every_option() -> None:
         "gate",
         "record",
     ]
-    assert set(karat_pytest.OPTIONS) == set(re.findall(r"`karat_(\w+)` \|", PAGE))
+    assert set(carob_pytest.OPTIONS) == set(re.findall(r"`carob_(\w+)` \|", PAGE))
 
 
 @pytest.mark.parametrize("name", ["repeat", "timeout", "retries"])
 def test_options_say_what_those_of_a_run_say(name: str) -> None:
-    """The entry of the plugin loads nothing of Karat, so that it cannot take the words from where they are declared."""
+    """The entry of the plugin loads nothing of Carob, so that it cannot take the words from where they are declared."""
     assert (
-        karat_pytest.OPTIONS[name][1]
+        carob_pytest.OPTIONS[name][1]
         == HOW_TO_RUN[name].help.rstrip(".")[0].lower() + HOW_TO_RUN[name].help.rstrip(".")[1:]
     )

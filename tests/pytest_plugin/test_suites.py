@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-import karat
+import carob
 
 if TYPE_CHECKING:
     from pytest_plugin.conftest import Desk
@@ -45,7 +45,7 @@ def test_every_outcome(desk: Desk) -> None:
     assert result.parseoutcomes() == {"passed": 2, "failed": 3, "errors": 1, "skipped": 1, "xfailed": 1}
     assert desk.statuses() == {**STATUSES, "fixed": "FAIL"}
     shown = [
-        "desk.karat.yaml::unknown UNKNOWN*",
+        "desk.carob.yaml::unknown UNKNOWN*",
         "*ERROR at call of broken*",
         "agent: RuntimeError: the agent broke",
         "*_ wrong _*",
@@ -55,12 +55,12 @@ def test_every_outcome(desk: Desk) -> None:
         "failed    tool_calls_none[[]0[]] (tool_hygiene)",
         "          expected  no call to 'issue_refund'",
         "failed    must_say_any (formatting)",
-        "*- karat -*",
-        "desk.karat.yaml: 2 passed, 2 failed, 1 partial (1 unknown), 1 error, 1 known to fail, 1 skipped",
-        "  karat-results/desk.karat-*.jsonl",
-        "FAILED desk.karat.yaml::wrong - FAIL: tool_calls_none[[]0[]]: expected no call*",
-        "UNKNOWN desk.karat.yaml::unknown - UNKNOWN: tool_calls_none*",
-        "ERROR desk.karat.yaml::broken - ERROR: agent: RuntimeError*",
+        "*- carob -*",
+        "desk.carob.yaml: 2 passed, 2 failed, 1 partial (1 unknown), 1 error, 1 known to fail, 1 skipped",
+        "  carob-results/desk.carob-*.jsonl",
+        "FAILED desk.carob.yaml::wrong - FAIL: tool_calls_none[[]0[]]: expected no call*",
+        "UNKNOWN desk.carob.yaml::unknown - UNKNOWN: tool_calls_none*",
+        "ERROR desk.carob.yaml::broken - ERROR: agent: RuntimeError*",
     ]
     result.stdout.fnmatch_lines(shown)
     suite = next(ElementTree.parse(desk.path / "junit.xml").iter("testsuite"))
@@ -69,7 +69,7 @@ def test_every_outcome(desk: Desk) -> None:
     assert {test.get("name") for test in tests if test.find("failure") is not None} == {"wrong", "unknown", "fixed"}
     assert (suite.get("errors"), suite.get("failures")) == ("1", "3")
     found = {test.get("name"): {one.get("name"): one.get("value") for one in test.iter("property")} for test in tests}
-    assert {name: known["karat.status"] for name, known in found.items()} == {
+    assert {name: known["carob.status"] for name, known in found.items()} == {
         **STATUSES,
         "fixed": "FAIL",
         "unknown": "UNKNOWN",
@@ -81,15 +81,15 @@ def test_journal_is_that_of_a_run(desk: Desk) -> None:
     suite = desk.suite(*EVERY)
     desk.run()
     journal = desk.journal()
-    assert (journal.header.suite, journal.header.total, journal.faults) == ("desk.karat.yaml", 8, ())
-    assert karat.Journal(journal.file).summary == journal.footer.summary  # type: ignore[union-attr]  # it has ended
-    again = karat.rescore(journal.file)
+    assert (journal.header.suite, journal.header.total, journal.faults) == ("desk.carob.yaml", 8, ())
+    assert carob.Journal(journal.file).summary == journal.footer.summary  # type: ignore[union-attr]  # it has ended
+    again = carob.rescore(journal.file)
     assert {record.case.id: str(record.status) for record in again} == desk.statuses()
     import agent  # type: ignore[import-not-found]  # that of the project
 
-    ran = karat.run(suite, agent.reply)
+    ran = carob.run(suite, agent.reply)
     assert {record.case.id: record.key for record in ran} == {record.case.id: record.key for record in again}
-    assert karat.compare_runs(journal.file, ran.journal.file).counts == {
+    assert carob.compare_runs(journal.file, ran.journal.file).counts == {
         "stayed green": 2,
         "stayed red": 3,
         "erred": 1,
@@ -104,7 +104,7 @@ def test_journal_is_that_of_a_run(desk: Desk) -> None:
         pytest.param(["-k", "talk"], ["hello"], id="category"),
         pytest.param(["-m", "smoke"], ["hello"], id="tag"),
         pytest.param(["-m", "not smoke"], ["refund", "wrong"], id="not-a-tag"),
-        pytest.param(["desk.karat.yaml::wrong"], ["wrong"], id="node-id"),
+        pytest.param(["desk.carob.yaml::wrong"], ["wrong"], id="node-id"),
     ],
 )
 def test_selection(desk: Desk, args: list[str], names: list[str]) -> None:
@@ -118,18 +118,18 @@ def test_selection(desk: Desk, args: list[str], names: list[str]) -> None:
 
 def test_only_what_failed_last(desk: Desk) -> None:
     desk.suite(HELLO, REFUND, WRONG)
-    desk.run("--karat-record", "first")
-    desk.run("--lf", "--karat-record", "second")
+    desk.run("--carob-record", "first")
+    desk.run("--lf", "--carob-record", "second")
     assert list(desk.statuses("second")) == ["wrong"]
     desk.suite(HELLO, WRONG, REFUND)
-    desk.run("--sw", "--karat-record", "third")
+    desk.run("--sw", "--carob-record", "third")
     assert desk.journal("third").summary.incomplete.startswith("Test failed, continuing from this test next run")
 
 
 def test_stop_at_first_failure_gives_no_rate(desk: Desk) -> None:
     desk.suite(HELLO, WRONG, REFUND, BROKEN)
     result = desk.run("-x")
-    result.stdout.fnmatch_lines(["desk.karat.yaml: INCOMPLETE: 2 of 4 cases finished (stopping after 1 failures)"])
+    result.stdout.fnmatch_lines(["desk.carob.yaml: INCOMPLETE: 2 of 4 cases finished (stopping after 1 failures)"])
     assert result.ret == 1
     assert desk.journal().summary.exit_code() != 0
 
@@ -137,17 +137,17 @@ def test_stop_at_first_failure_gives_no_rate(desk: Desk) -> None:
 def test_collecting_reads_the_suite_alone(desk: Desk) -> None:
     desk.write("agent.py", "raise SystemExit('loaded')")
     desk.write("conftest.py", "")
-    desk.write("karat.toml", 'target = "python:agent:reply"\n')
+    desk.write("carob.toml", 'target = "python:agent:reply"\n')
     desk.suite(HELLO, REFUND)
     result = desk.run("--collect-only", "-q")
-    result.stdout.fnmatch_lines(["desk.karat.yaml::hello", "desk.karat.yaml::refund"])
-    assert not (desk.path / "karat-results").exists()
+    result.stdout.fnmatch_lines(["desk.carob.yaml::hello", "desk.carob.yaml::refund"])
+    assert not (desk.path / "carob-results").exists()
 
 
 def test_location_is_the_line_of_the_case(desk: Desk) -> None:
     desk.suite(HELLO, WRONG)
     result = desk.run("--tb=line")
-    result.stdout.fnmatch_lines(["*desk.karat.yaml:4: FAIL: tool_calls_none*"])
+    result.stdout.fnmatch_lines(["*desk.carob.yaml:4: FAIL: tool_calls_none*"])
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_location_is_the_line_of_the_case(desk: Desk) -> None:
 )
 def test_odd_case_ids(desk: Desk, case_id: str) -> None:
     desk.suite(f'"{case_id}": prompt: hi, expected: {{ must_say_any: [hi] }}')
-    listed = [line for line in desk.run("--collect-only", "-q").outlines if "karat.yaml::" in line]
+    listed = [line for line in desk.run("--collect-only", "-q").outlines if "carob.yaml::" in line]
     result = desk.run(listed[0])
     assert result.parseoutcomes() == {"passed": 1}
     assert desk.statuses() == {case_id: "PASS"}
@@ -165,16 +165,16 @@ def test_odd_case_ids(desk: Desk, case_id: str) -> None:
 def test_windows_line_ends(desk: Desk) -> None:
     suite = desk.suite(HELLO, WRONG)
     suite.write_bytes(suite.read_bytes().replace(b"\n", b"\r\n"))
-    desk.run("--tb=line").stdout.fnmatch_lines(["*desk.karat.yaml:4: FAIL*"])
+    desk.run("--tb=line").stdout.fnmatch_lines(["*desk.carob.yaml:4: FAIL*"])
 
 
 def test_two_suites_of_one_name(desk: Desk) -> None:
     for folder in ("one", "two"):
-        desk.suite(HELLO, name=f"{folder}/desk.karat.yaml")
+        desk.suite(HELLO, name=f"{folder}/desk.carob.yaml")
     result = desk.run()
     assert result.parseoutcomes() == {"passed": 2}
-    found = {karat.Journal(path).header.suite for path in (desk.path / "karat-results").glob("*.jsonl")}
-    assert found == {"one/desk.karat.yaml", "two/desk.karat.yaml"}
+    found = {carob.Journal(path).header.suite for path in (desk.path / "carob-results").glob("*.jsonl")}
+    assert found == {"one/desk.carob.yaml", "two/desk.carob.yaml"}
 
 
 def test_json_suites_and_named_ones(desk: Desk) -> None:
@@ -182,17 +182,17 @@ def test_json_suites_and_named_ones(desk: Desk) -> None:
     desk.write(".evals/golden.json", golden)
     desk.write("more/other.json", golden.replace('"g"', '"h"'))
     desk.write(
-        "desk.karat.json", '{"karat": 1, "cases": [{"id": "j", "prompt": "hi", "expected": {"must_say_any": ["hi"]}}]}'
+        "desk.carob.json", '{"carob": 1, "cases": [{"id": "j", "prompt": "hi", "expected": {"must_say_any": ["hi"]}}]}'
     )
     desk.write("tests/test_plain.py", "def test_plain(): pass")
-    desk.write("pytest.ini", "[pytest]\ntestpaths = tests more\nkarat_suites =\n  .evals/*.json\n  more/other.json\n")
+    desk.write("pytest.ini", "[pytest]\ntestpaths = tests more\ncarob_suites =\n  .evals/*.json\n  more/other.json\n")
     result = desk.run("-v")
     assert sorted(line.split(" ")[0] for line in result.outlines if "PASSED" in line) == [
         ".evals/golden.json::g",
         "more/other.json::h",
         "tests/test_plain.py::test_plain",
     ]
-    assert desk.run("desk.karat.json").parseoutcomes() == {"passed": 1}
+    assert desk.run("desk.carob.json").parseoutcomes() == {"passed": 1}
 
 
 def test_tag_that_pytest_gives_a_meaning_is_only_a_keyword(desk: Desk) -> None:
@@ -206,9 +206,9 @@ def test_broken_suite_is_an_error_at_its_line(desk: Desk) -> None:
     result = desk.run()
     result.stdout.fnmatch_lines(
         [
-            "desk.karat.yaml:4:* cases[[]1[]].expected.must_sya_any: unknown field. Did you mean 'must_say_any'?*",
-            "desk.karat.yaml:5:*duplicate*",
-            "ERROR desk.karat.yaml - desk.karat.yaml:4:*",
+            "desk.carob.yaml:4:* cases[[]1[]].expected.must_sya_any: unknown field. Did you mean 'must_say_any'?*",
+            "desk.carob.yaml:5:*duplicate*",
+            "ERROR desk.carob.yaml - desk.carob.yaml:4:*",
         ]
     )
     assert result.ret == pytest.ExitCode.INTERRUPTED
@@ -219,17 +219,17 @@ def test_missing_target_names_the_option(desk: Desk) -> None:
     desk.write("conftest.py", "")
     desk.suite(HELLO)
     result = desk.run()
-    result.stdout.fnmatch_lines(["no-target: no target was given. Give --karat-target python:module:function,*"])
+    result.stdout.fnmatch_lines(["no-target: no target was given. Give --carob-target python:module:function,*"])
     assert desk.statuses() == {"hello": "ERROR"}
 
 
 @pytest.mark.parametrize(
     ("option", "why"),
     [
-        ("--karat-repeat=0", "`repeat` must be at least 1, not 0"),
-        ("--karat-repeat=often", "--karat-repeat: 'often' is not a number"),
-        ("--karat-timeout=-1", "`timeout` must be over 0, not -1"),
-        ("--karat-retries=x", "--karat-retries: 'x' is not a number"),
+        ("--carob-repeat=0", "`repeat` must be at least 1, not 0"),
+        ("--carob-repeat=often", "--carob-repeat: 'often' is not a number"),
+        ("--carob-timeout=-1", "`timeout` must be over 0, not -1"),
+        ("--carob-retries=x", "--carob-retries: 'x' is not a number"),
     ],
 )
 def test_wrong_option_ends_before_collection(desk: Desk, option: str, why: str) -> None:
@@ -241,7 +241,7 @@ def test_wrong_option_ends_before_collection(desk: Desk, option: str, why: str) 
 
 def test_options_of_the_configuration(desk: Desk) -> None:
     desk.write("conftest.py", "")
-    ini = "[pytest]\nkarat_target = python:agent:reply\nkarat_repeat = 2\nkarat_record = kept\nkarat_timeout = 20\n"
+    ini = "[pytest]\ncarob_target = python:agent:reply\ncarob_repeat = 2\ncarob_record = kept\ncarob_timeout = 20\n"
     desk.write("pytest.ini", ini)
     desk.suite(HELLO)
     assert desk.run().parseoutcomes() == {"passed": 1}
@@ -255,10 +255,10 @@ def test_no_journal_is_kept_if_none_is_wanted(desk: Desk, tmp_path: Path, monkey
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
-    result = desk.run("--karat-record=no")
-    result.stdout.fnmatch_lines(["desk.karat.yaml: 1 passed"])
+    result = desk.run("--carob-record=no")
+    result.stdout.fnmatch_lines(["desk.carob.yaml: 1 passed"])
     assert not list(desk.path.rglob("*.jsonl"))
-    assert list(scratch.glob("karat-*")) == []
+    assert list(scratch.glob("carob-*")) == []
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_partial_fails_unless_allowed(desk: Desk, case: str, config: str, outcom
     agent = 'def reply(prompt, conversation): conversation.state; return {"final_message": prompt, "tool_calls": []}'
     if case == PARTLY:
         desk.write("agent.py", agent)
-    desk.write("karat.toml", config)
+    desk.write("carob.toml", config)
     desk.suite(case)
     assert desk.run().parseoutcomes() == outcomes
 
@@ -307,7 +307,7 @@ def reply(prompt):
 def test_repeats_of_a_case_are_one_test(desk: Desk, rate: str, outcomes: dict[str, int]) -> None:
     desk.write("agent.py", FLAKY)
     desk.suite(f"flaky: prompt: hi, expected: {{ {rate}must_say_any: ['yes'] }}")
-    result = desk.run("--karat-repeat=3")
+    result = desk.run("--carob-repeat=3")
     assert result.parseoutcomes() == outcomes
     journal = desk.journal()
     assert ([str(one.status) for one in journal.records()], journal.faults) == (["PASS", "FAIL", "PASS"], ())
@@ -317,7 +317,7 @@ def test_repeats_of_a_case_are_one_test(desk: Desk, rate: str, outcomes: dict[st
 
 def test_repeats_until_decided(desk: Desk) -> None:
     desk.suite(HELLO)
-    assert desk.run("--karat-repeat=auto").parseoutcomes() == {"passed": 1}
+    assert desk.run("--carob-repeat=auto").parseoutcomes() == {"passed": 1}
     summary = desk.journal().summary
     assert (summary.undecided, summary.incomplete) == (0, "")
     assert 5 < summary.runs < 50
@@ -346,9 +346,9 @@ def test_rerun_counts_as_a_repeat(desk: Desk) -> None:
         ("flaky", 1, "PASS"),
         ("hello", 0, "PASS"),
     ]
-    assert (journal.faults, karat.Journal(journal.file).summary.incomplete) == ((), "")
+    assert (journal.faults, carob.Journal(journal.file).summary.incomplete) == ((), "")
     assert (journal.summary.passed, journal.summary.failed, journal.summary.flaky) == (1, 1, 1)
-    assert karat.rescore(journal.file).summary.failed == 1
+    assert carob.rescore(journal.file).summary.failed == 1
 
 
 def test_fixtures_hold_for_cases(desk: Desk) -> None:

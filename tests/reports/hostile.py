@@ -10,10 +10,10 @@ from typing import Final
 
 from msgspec import structs
 
-from karat.model.run import CaseRecord, Summary
-from karat.model.suite import Case
-from karat.model.trace import Message, ToolCall, Trace, TraceError
-from karat.model.verdict import CaseStatus, EvidenceLocation, Group, SoftScore, Status
+from carob.model.run import CaseRecord, Summary
+from carob.model.suite import Case
+from carob.model.trace import Message, ToolCall, Trace, TraceError
+from carob.model.verdict import CaseStatus, EvidenceLocation, Group, SoftScore, Status
 
 from .runs import HEADER, MemoryRun, check, record
 

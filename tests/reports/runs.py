@@ -10,14 +10,14 @@ from typing import Any
 import msgspec
 
 from catalogs import CATALOG
-from karat.checks.catalog import CheckCatalog
-from karat.model.check import CheckSpec
-from karat.model.cost import TokenPrices
-from karat.model.run import CaseRecord, Header, Summary
-from karat.model.suite import Case
-from karat.model.trace import Message, ToolCall, Trace, TraceError
-from karat.model.verdict import CaseStatus, CheckResult, EvidenceLocation, Group, GroupScore, SoftScore, Status, Verdict
-from karat.scoring.intervals import pass_rate, single_clusters
+from carob.checks.catalog import CheckCatalog
+from carob.model.check import CheckSpec
+from carob.model.cost import TokenPrices
+from carob.model.run import CaseRecord, Header, Summary
+from carob.model.suite import Case
+from carob.model.trace import Message, ToolCall, Trace, TraceError
+from carob.model.verdict import CaseStatus, CheckResult, EvidenceLocation, Group, GroupScore, SoftScore, Status, Verdict
+from carob.scoring.intervals import pass_rate, single_clusters
 
 HOSTILE = (
     "\x1b[2J\x1b]0;owned\x07 | a | b |\n\n# head `code` <script>alert(1)</script> [x](javascript:alert(1)) ![i](http://e.x/i)"

@@ -7,10 +7,10 @@ from pathlib import Path
 from msgspec import structs
 
 from catalogs import CATALOG
-from karat.model.run import Summary
-from karat.model.trace import Tokens, ToolCall, Trace, TraceError
-from karat.model.verdict import CaseStatus, EvidenceLocation, Group, SoftScore, Status
-from karat.suites import load
+from carob.model.run import Summary
+from carob.model.trace import Tokens, ToolCall, Trace, TraceError
+from carob.model.verdict import CaseStatus, EvidenceLocation, Group, SoftScore, Status
+from carob.suites import load
 
 from .runs import HEADER, MemoryRun, check, record
 

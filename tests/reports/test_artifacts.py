@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from karat.errors import ArtifactError, ExitCode
-from karat.reports.artifacts import BUFFER, Names, open_atomic, reserve, results_dir_for, stamp
+from carob.errors import ArtifactError, ExitCode
+from carob.reports.artifacts import BUFFER, Names, open_atomic, reserve, results_dir_for, stamp
 
 NOW = datetime(2026, 11, 15, 18, 30, 11, tzinfo=UTC)
 
@@ -30,8 +30,8 @@ def test_stamp_is_in_utc() -> None:
     [
         pytest.param(".claude/evals/a.json", None, ".claude/evals/results", id="beside-the-seed-suites"),
         pytest.param("/x/.claude/evals/sub/a.json", None, "/x/.claude/evals/results", id="below"),
-        pytest.param("evals/a.json", None, "karat-results", id="elsewhere"),
-        pytest.param("evals/.claude/a.json", None, "karat-results", id="other-order"),
+        pytest.param("evals/a.json", None, "carob-results", id="elsewhere"),
+        pytest.param("evals/.claude/a.json", None, "carob-results", id="other-order"),
         pytest.param(".claude/evals/a.json", "out", "out", id="override"),
     ],
 )
@@ -219,8 +219,8 @@ IN_NAMESPACE = """
 import os, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from karat.errors import ArtifactError
-from karat.reports.artifacts import open_atomic, reserve
+from carob.errors import ArtifactError
+from carob.reports.artifacts import open_atomic, reserve
 
 folder = Path(sys.argv[1])
 try:

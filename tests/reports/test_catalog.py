@@ -10,14 +10,14 @@ from typing import ClassVar
 
 import pytest
 
-from karat.errors import ConfigError, ExitCode, JournalError, UsageError
-from karat.journal.views import RunView
-from karat.model.run import CaseRecord
-from karat.plugins.project import Project
-from karat.reports.artifacts import BinaryWriter, Names, reserve
-from karat.reports.base import Report
-from karat.reports.catalog import ENTRY_POINTS, EVERY_RUN, Wanted, select_reports
-from karat.reports.writing import write_all
+from carob.errors import ConfigError, ExitCode, JournalError, UsageError
+from carob.journal.views import RunView
+from carob.model.run import CaseRecord
+from carob.plugins.project import Project
+from carob.reports.artifacts import BinaryWriter, Names, reserve
+from carob.reports.base import Report
+from carob.reports.catalog import ENTRY_POINTS, EVERY_RUN, Wanted, select_reports
+from carob.reports.writing import write_all
 from packages import Installs
 
 from .runs import MemoryRun, every_status, passing
@@ -192,8 +192,8 @@ def installed(installs: Installs, *values: str) -> None:
     ("value", "problem"),
     [
         pytest.param("no_such_module:FORMAT", "cannot be loaded: ModuleNotFoundError", id="no-module"),
-        pytest.param("karat.reports.catalog:NOTHING", "cannot be loaded: AttributeError", id="no-attribute"),
-        pytest.param("karat.reports.catalog:ENTRY_POINTS", "is not a report", id="no-class"),
+        pytest.param("carob.reports.catalog:NOTHING", "cannot be loaded: AttributeError", id="no-attribute"),
+        pytest.param("carob.reports.catalog:ENTRY_POINTS", "is not a report", id="no-class"),
         pytest.param(f"{__name__}:Pathless", "is not a report", id="a-path-for-an-extension"),
         pytest.param(f"{__name__}:Endless", "is not a report", id="no-end"),
     ],
@@ -202,7 +202,7 @@ def test_an_entry_point_that_is_no_report(installs: Installs, value: str, proble
     installed(installs, value)
     with pytest.raises(ConfigError, match=problem) as caught:
         select_reports(["mine"], Project())
-    assert "entry point 'mine' of karat.reports" in str(caught.value)
+    assert "entry point 'mine' of carob.reports" in str(caught.value)
 
 
 def test_a_broken_package_matters_to_those_who_ask_for_its_report(installs: Installs) -> None:

@@ -11,10 +11,10 @@ import junitparser
 import pytest
 from msgspec import structs
 
-from karat.plugins.project import Project
-from karat.reports.catalog import find
-from karat.reports.github import MOST_ANNOTATIONS
-from karat.reports.writing import write_into
+from carob.plugins.project import Project
+from carob.reports.catalog import find
+from carob.reports.github import MOST_ANNOTATIONS
+from carob.reports.writing import write_into
 
 from .runs import Kept, MemoryRun, interrupted, passing, repeated
 from .statuses import LINES, REASONS, in_every_way
@@ -166,7 +166,7 @@ def test_an_incomplete_run_is_annotated() -> None:
 
 def test_the_job_summary_has_table_and_first_failures(run: MemoryRun) -> None:
     text = written("github-summary", run)
-    assert text.startswith("## Karat: 1 passed, 1 failed, 1 partial, 1 error, 1 known to fail, 1 skipped\n")
+    assert text.startswith("## Carob: 1 passed, 1 failed, 1 partial, 1 error, 1 known to fail, 1 skipped\n")
     assert re.findall(r"^\| \S+ \| (\w+) \| (\w+) \|", text, re.MULTILINE) == [
         (status, status) for status in LINES if status != "PASS"
     ]

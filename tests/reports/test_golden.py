@@ -1,4 +1,4 @@
-"""Each report of one run that has everything, to the letter. KARAT_UPDATE_GOLDEN=1 writes the files anew."""
+"""Each report of one run that has everything, to the letter. CAROB_UPDATE_GOLDEN=1 writes the files anew."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from karat.plugins.project import Project
-from karat.reports.catalog import BUILT_IN, find
-from karat.reports.writing import write_into
-from karat.terminal.ending import show_details, show_repeated, show_summary
-from karat.terminal.screen import Screen
+from carob.plugins.project import Project
+from carob.reports.catalog import BUILT_IN, find
+from carob.reports.writing import write_into
+from carob.terminal.ending import show_details, show_repeated, show_summary
+from carob.terminal.screen import Screen
 
 from .runs import HUGE, Kept, every_status, interrupted, interrupted_repeats, repeated
 
@@ -24,7 +24,7 @@ def agrees_with(name: str, text: str) -> bool:
     """Whether the golden file says the same; a text of 1 MiB stands in it as a mark."""
     text = text.replace(HUGE, "<1 MiB>")
     place = GOLDEN / name
-    if os.environ.get("KARAT_UPDATE_GOLDEN"):
+    if os.environ.get("CAROB_UPDATE_GOLDEN"):
         place.write_text(text, encoding="utf-8", newline="")
     with place.open(encoding="utf-8", newline="") as file:
         assert text == file.read()
@@ -46,5 +46,5 @@ def test_terminal(run: str, colour: bool) -> None:
     out = io.StringIO(newline="")
     screen = Screen(out, colour=colour)
     (show_repeated if view.header.repeat > 1 else show_details)(view.records(), screen)
-    show_summary(view, [Path("karat-results/minimum-eval-results-20261115T183011Z.json")], screen)
+    show_summary(view, [Path("carob-results/minimum-eval-results-20261115T183011Z.json")], screen)
     assert agrees_with(f"{run}.{'ansi' if colour else 'txt'}", out.getvalue())

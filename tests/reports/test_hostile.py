@@ -19,18 +19,18 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from karat.journal.reader import Journal
-from karat.plugins.project import Project
-from karat.reports import case_details, escaping, github, gitlab, rows, run_result
-from karat.reports import junit as junit_report
-from karat.reports import markdown as markdown_report
-from karat.reports.catalog import find
-from karat.reports.escaping import terminal
-from karat.reports.run_result import RunResult
-from karat.reports.writing import write_into
-from karat.terminal import screen as terminal_report
-from karat.terminal.ending import show_details, show_summary
-from karat.terminal.screen import CaseLines, Screen, Verbosity
+from carob.journal.reader import Journal
+from carob.plugins.project import Project
+from carob.reports import case_details, escaping, github, gitlab, rows, run_result
+from carob.reports import junit as junit_report
+from carob.reports import markdown as markdown_report
+from carob.reports.catalog import find
+from carob.reports.escaping import terminal
+from carob.reports.run_result import RunResult
+from carob.reports.writing import write_into
+from carob.terminal import screen as terminal_report
+from carob.terminal.ending import show_details, show_summary
+from carob.terminal.screen import CaseLines, Screen, Verbosity
 
 from .hostile import HOSTILE, run_saying
 from .runs import Kept, MemoryRun

@@ -8,11 +8,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from karat.model.trace import Message, ToolCall, Trace
-from karat.model.verdict import EvidenceLocation
-from karat.reports.case_details import AROUND, MATCH, evidence, excerpt
-from karat.reports.case_facts import LOG_LINE, LOG_LINES, last_lines
-from karat.reports.escaping import CELL_LIMIT, clip, markdown_cell, markdown_link, terminal
+from carob.model.trace import Message, ToolCall, Trace
+from carob.model.verdict import EvidenceLocation
+from carob.reports.case_details import AROUND, MATCH, evidence, excerpt
+from carob.reports.case_facts import LOG_LINE, LOG_LINES, last_lines
+from carob.reports.escaping import CELL_LIMIT, clip, markdown_cell, markdown_link, terminal
 
 from .runs import HOSTILE, HUGE
 

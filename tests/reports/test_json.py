@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from karat.model.trace import TraceError
-from karat.model.verdict import EvidenceLocation
-from karat.reports.json import (
+from carob.model.trace import TraceError
+from carob.model.verdict import EvidenceLocation
+from carob.reports.json import (
     CallRow,
     CaseRow,
     CheckRow,

@@ -4,11 +4,11 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from karat.model.trace import Trace, TraceError
-from karat.model.verdict import CaseStatus, Group, Status
-from karat.reports.case_details import CHECKS
-from karat.reports.case_facts import log
-from karat.reports.markdown import COLUMNS, DETAILED_CASES, LISTED, MarkdownReport
+from carob.model.trace import Trace, TraceError
+from carob.model.verdict import CaseStatus, Group, Status
+from carob.reports.case_details import CHECKS
+from carob.reports.case_facts import log
+from carob.reports.markdown import COLUMNS, DETAILED_CASES, LISTED, MarkdownReport
 
 from .runs import (
     HUGE,

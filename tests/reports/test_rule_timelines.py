@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from msgspec import Raw, structs
 
-import karat
-from karat.checks.rules import find_timelines
-from karat.model.check import CheckSpec
-from karat.model.run import CaseRecord
-from karat.reports.case_details import why_not_passed
+import carob
+from carob.checks.rules import find_timelines
+from carob.model.check import CheckSpec
+from carob.model.run import CaseRecord
+from carob.reports.case_details import why_not_passed
 
 LOOK = {
     "id": "look-first",
@@ -31,8 +31,8 @@ def agent(prompt: str) -> dict[str, Any]:
 
 @pytest.fixture
 def record(tmp_path: Path) -> CaseRecord:
-    suite = {"karat": 1, "rules": [LOOK, ONCE], "cases": [{"id": "a", "prompt": HOSTILE}]}
-    [record] = karat.run(suite, agent, results_dir=tmp_path, workers=0, reports=["markdown", "junit"])
+    suite = {"carob": 1, "rules": [LOOK, ONCE], "cases": [{"id": "a", "prompt": HOSTILE}]}
+    [record] = carob.run(suite, agent, results_dir=tmp_path, workers=0, reports=["markdown", "junit"])
     return record
 
 

@@ -12,10 +12,10 @@ import json
 import re
 from collections.abc import Iterator
 
-from karat.rules.contract import Contract
-from karat.rules.events import BY_ITSELF, ConversationEnd, ConversationEvent, Facts, RuleVerdict
-from karat.rules.monitor import judge_events
-from karat.rules.reading import Surroundings, read_rules
+from carob.rules.contract import Contract
+from carob.rules.events import BY_ITSELF, ConversationEnd, ConversationEvent, Facts, RuleVerdict
+from carob.rules.monitor import judge_events
+from carob.rules.reading import Surroundings, read_rules
 
 CALL = re.compile(r"(?P<tool>[\w.\-]+)\((?P<args>.*?)\)(?P<mark>[!?~]|\.\.\.)?(?:\s*->\s*(?P<result>.*))?")
 

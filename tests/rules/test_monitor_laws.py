@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from karat.rules.events import BY_ITSELF, ConversationEvent, RuleOutcome
-from karat.rules.monitor import Monitor, judge_events
+from carob.rules.events import BY_ITSELF, ConversationEvent, RuleOutcome
+from carob.rules.monitor import Monitor, judge_events
 from rules.lines import contract, events
 from rules.test_forms import TABLE
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from karat.rules.conditions import CelCondition
-from karat.rules.events import ConversationEvent
-from karat.rules.patterns import Occurrence
-from karat.rules.plain_conditions import Undecided
+from carob.rules.conditions import CelCondition
+from carob.rules.events import ConversationEvent
+from carob.rules.patterns import Occurrence
+from carob.rules.plain_conditions import Undecided
 
 pytestmark = pytest.mark.quick
 VALUES = (

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from karat.rules.contract import Contract
-from karat.rules.reading import Surroundings, read_groups, read_rule, read_rules
-from karat.system.installing import install_extra
-from karat.text.tool_reading import ToolReading
+from carob.rules.contract import Contract
+from carob.rules.reading import Surroundings, read_groups, read_rule, read_rules
+from carob.system.installing import install_extra
+from carob.text.tool_reading import ToolReading
 
 EACH: dict[str, Any] = {"call": "pay", "arguments": {"id": {"$as": "id"}}}
 NEEDS: dict[str, Any] = {"before": {"call": "get"}}
@@ -160,8 +160,8 @@ def test_groups_of_tools() -> None:
 def test_without_the_library_a_condition_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    from karat.errors import UsageError
-    from karat.rules import conditions
+    from carob.errors import UsageError
+    from carob.rules import conditions
 
     conditions._environment.cache_clear()
     monkeypatch.setitem(sys.modules, "cel_expr_python", None)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from karat.rules.conditions import CelCondition
-from karat.rules.sources import LONGEST_VALUE, TextIndex, value_key
-from karat.rules.values import EVERY, MISSING, read_path, value_at
+from carob.rules.conditions import CelCondition
+from carob.rules.sources import LONGEST_VALUE, TextIndex, value_key
+from carob.rules.values import EVERY, MISSING, read_path, value_at
 
 pytestmark = pytest.mark.quick
 PATHS: dict[str, tuple[str, tuple[str | int, ...]] | None] = {

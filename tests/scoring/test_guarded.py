@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from karat.model.trace import Trace
-from karat.model.verdict import CaseStatus
-from karat.scoring.guarded import GUARD, LONGEST, MOST_CALLS, GuardTally, Refusals, read_refusals
+from carob.model.trace import Trace
+from carob.model.verdict import CaseStatus
+from carob.scoring.guarded import GUARD, LONGEST, MOST_CALLS, GuardTally, Refusals, read_refusals
 
 PAID: dict[str, Any] = {"tool": "pay", "rule": "look-first"}
 

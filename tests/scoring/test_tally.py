@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.model.sequential import SequentialTest
-from karat.model.verdict import CaseStatus
-from karat.reports.run_facts import repeats
-from karat.scoring.intervals import wilson
-from karat.scoring.tally import Contribution, Tally, case_status, is_flaky, is_lost
+from carob.model.sequential import SequentialTest
+from carob.model.verdict import CaseStatus
+from carob.reports.run_facts import repeats
+from carob.scoring.intervals import wilson
+from carob.scoring.tally import Contribution, Tally, case_status, is_flaky, is_lost
 
 PASS, FAIL, PARTIAL, ERROR, SKIP, XFAIL = CaseStatus
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-import karat
-from karat.model.suite import Scoring
-from karat.model.verdict import CaseStatus, CheckResult, Status
-from karat.scoring import verdicts
+import carob
+from carob.model.suite import Scoring
+from carob.model.verdict import CaseStatus, CheckResult, Status
+from carob.scoring import verdicts
 
 LETTERS = {"p": Status.PASSED, "f": Status.FAILED, "u": Status.UNKNOWN, "n": Status.UNJUDGED, "e": Status.ERROR}
 HALF = {"threshold": 0.5, "weights": dict.fromkeys(LETTERS, 1.0)}
@@ -37,7 +37,7 @@ def test_status_of_a_case_with_an_unjudged_expectation(letters, scoring, strict,
 
 
 SUITE = """\
-karat: 1
+carob: 1
 cases:
   - id: polite
     prompt: Hello
@@ -48,10 +48,10 @@ cases:
 """
 
 
-def _run(tmp_path: Path, suite: str = SUITE, **how: object) -> karat.RunResult:
+def _run(tmp_path: Path, suite: str = SUITE, **how: object) -> carob.RunResult:
     (tmp_path / "suite.yaml").write_text(suite)
     reports = ("markdown", "json", "junit", "jsonl", "html", "gitlab", "github-summary")
-    return karat.run(tmp_path / "suite.yaml", lambda prompt: "Hi", results_dir=tmp_path / "out", reports=reports, **how)
+    return carob.run(tmp_path / "suite.yaml", lambda prompt: "Hi", results_dir=tmp_path / "out", reports=reports, **how)
 
 
 def test_unjudged_is_partial_and_shown_in_every_report(tmp_path):
@@ -71,19 +71,19 @@ def test_only_allow_unjudged_leaves_it_to_another_tool(tmp_path):
     assert left.ok
     assert left.summary.unjudged == 1
     assert all("not judged" in file.read_text() for file in left.artifacts if file.suffix in (".md", ".html"))
-    again = karat.rescore(left.journal.path, results_dir=tmp_path / "again")
+    again = carob.rescore(left.journal.path, results_dir=tmp_path / "again")
     assert again.ok
-    assert not karat.rescore(left.journal.path, results_dir=tmp_path / "again", allow_unjudged=False).ok
+    assert not carob.rescore(left.journal.path, results_dir=tmp_path / "again", allow_unjudged=False).ok
 
 
-def test_karat_toml_allows_it(tmp_path, monkeypatch):
-    (tmp_path / "karat.toml").write_text("allow_unjudged = true\n")
+def test_carob_toml_allows_it(tmp_path, monkeypatch):
+    (tmp_path / "carob.toml").write_text("allow_unjudged = true\n")
     monkeypatch.chdir(tmp_path)
     assert _run(tmp_path).ok
 
 
 def test_audit_leaves_it_out_and_still_audits_the_case(tmp_path):
     result = _run(tmp_path)
-    report = karat.audit(result.journal.path)
+    report = carob.audit(result.journal.path)
     assert not report.set_aside
     assert [case.checks for case in report.cases] == [("outcome", "must_say_any")] * 2

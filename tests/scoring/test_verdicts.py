@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from karat.checks.answer.phrases import MustMatchRegex, MustNotContain, MustNotMatchRegex, MustNotSay, MustSayAny
-from karat.checks.base import Check
-from karat.model.suite import Case, Scoring
-from karat.model.trace import UNSEEN_WORDS, Message, Trace, TraceError
-from karat.model.verdict import CaseStatus, CheckResult, Group, Status
-from karat.scoring import verdicts
+from carob.checks.answer.phrases import MustMatchRegex, MustNotContain, MustNotMatchRegex, MustNotSay, MustSayAny
+from carob.checks.base import Check
+from carob.model.suite import Case, Scoring
+from carob.model.trace import UNSEEN_WORDS, Message, Trace, TraceError
+from carob.model.verdict import CaseStatus, CheckResult, Group, Status
+from carob.scoring import verdicts
 
 F, N, T, U = Group.FORMATTING, Group.NUMERIC_GROUNDING, Group.TOOL_HYGIENE, Group.UNCERTAINTY
 HARD = Scoring(hard_fail=(F,))

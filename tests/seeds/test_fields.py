@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, get_args
 import pytest
 
 from catalogs import CATALOG
-from cli.support import Karat, eval_set, report_of, write
-from karat.checks.effects.outcome import Name
+from cli.support import Carob, eval_set, report_of, write
+from carob.checks.effects.outcome import Name
 
 Trace = dict[str, Any]
 
@@ -334,7 +334,7 @@ def field(name: str) -> str:
 def write_project() -> None:
     """What the rows need next to their suite."""
     claims = '[claims]\ntests = { words = ["tests pass"], run = "^pytest" }\n'
-    write("karat.toml", '[prices]\ninput = 1.0\noutput = 4.0\n[effects]\nbook = ["booked"]\n' + claims)
+    write("carob.toml", '[prices]\ninput = 1.0\noutput = 4.0\n[effects]\nbook = ["booked"]\n' + claims)
     write("policy.md", "A ride is found within 24 hours.\n")
 
 
@@ -345,37 +345,37 @@ def observed(trace: Trace) -> Trace:
     return {**trace, **page, **tools}
 
 
-def judged(karat: Karat, suite: object, trace: Trace, folder: str) -> Any:
+def judged(carob: Carob, suite: object, trace: Trace, folder: str) -> Any:
     """The report's entry of the case, after a run that replays the trace."""
     write_project()
     write("s.json", suite)
     write("r.jsonl", [{"case_id": "A", **observed(trace)}])
-    karat("run", "s.json", "-t", "replay:r.jsonl", "--results-dir", folder)
+    carob("run", "s.json", "-t", "replay:r.jsonl", "--results-dir", folder)
     return report_of(folder)["cases"][0]
 
 
-def check(karat: Karat, suite: object, row: Row, name: str) -> None:
-    assert judged(karat, suite, row.passing, "passing")["status"] == "PASS"
-    entry = judged(karat, suite, row.failing, "failing")
+def check(carob: Carob, suite: object, row: Row, name: str) -> None:
+    assert judged(carob, suite, row.passing, "passing")["status"] == "PASS"
+    entry = judged(carob, suite, row.failing, "failing")
     assert entry["status"] == "FAIL"
     assert entry["checks"]["unknown"] == []
     assert {failed["name"] for failed in entry["checks"]["failed"]} == {row.check or field(name)}
 
 
 @pytest.mark.parametrize(("name", "row"), ROWS.items(), ids=ROWS)
-def test_in_an_eval_set(karat: Karat, name: str, row: Row) -> None:
-    check(karat, eval_set({"id": "A", "prompt": "p", "expected": row.expected}), row, name)
+def test_in_an_eval_set(carob: Carob, name: str, row: Row) -> None:
+    check(carob, eval_set({"id": "A", "prompt": "p", "expected": row.expected}), row, name)
 
 
 @pytest.mark.parametrize(("name", "row"), ROWS.items(), ids=ROWS)
-def test_in_a_golden_set(karat: Karat, name: str, row: Row) -> None:
+def test_in_a_golden_set(carob: Carob, name: str, row: Row) -> None:
     asked = row.expected if field(name) in BESIDE else {"expected": row.expected}
-    check(karat, [{"id": "A", "input": "p", **asked}], row, name)
+    check(carob, [{"id": "A", "input": "p", **asked}], row, name)
 
 
-def test_the_short_spelling_of_expected_contains(karat: Karat) -> None:
+def test_the_short_spelling_of_expected_contains(carob: Carob) -> None:
     row = ROWS["expected_contains"]
-    check(karat, [{"id": "A", "input": "p", "expected": ["drives"]}], row, "expected_contains")
+    check(carob, [{"id": "A", "input": "p", "expected": ["drives"]}], row, "expected_contains")
 
 
 def test_every_field_and_outcome_has_a_row() -> None:

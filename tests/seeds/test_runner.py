@@ -20,7 +20,7 @@ ECHO = '#!/bin/sh\nfor word in "$@"; do printf "%s\\n" "$word"; done\n'
 
 def run(*arguments: str, runner: Path = RUNNER, **environ: str) -> subprocess.CompletedProcess[str]:
     path = f"{SCRIPT.parent}:{os.environ['PATH']}"
-    kept = {name: value for name, value in os.environ.items() if name not in ("KARAT_TARGET", "TELEMETRY_LOG_PATH")}
+    kept = {name: value for name, value in os.environ.items() if name not in ("CAROB_TARGET", "TELEMETRY_LOG_PATH")}
     env = {**kept, "PATH": path, **environ}
     return subprocess.run([runner, *arguments], env=env, capture_output=True, text=True, timeout=120, check=False)
 
@@ -75,7 +75,7 @@ def test_list(arguments: list[str], lines: list[str]) -> None:
     ],
 )
 def test_run(arguments: list[str], recording: str, code: int, statuses: dict[str, str]) -> None:
-    ran = run(*arguments, KARAT_TARGET=f"replay:{recording}.jsonl")
+    ran = run(*arguments, CAROB_TARGET=f"replay:{recording}.jsonl")
     assert (ran.returncode, ran.stderr) == (code, "")
     entries = report_of(".claude/evals/results")["cases"]
     assert {entry["id"]: entry["status"] for entry in entries} == statuses
@@ -122,7 +122,7 @@ def test_help_names_every_option() -> None:
     ],
 )
 def test_misuse(arguments: list[str], code: int, says: str) -> None:
-    ran = run(*arguments, KARAT_TARGET="replay:passing.jsonl")
+    ran = run(*arguments, CAROB_TARGET="replay:passing.jsonl")
     assert (ran.returncode, ran.stdout) == (code, "")
     assert says in ran.stderr
     assert not Path(".claude/evals/results").exists()
@@ -130,9 +130,9 @@ def test_misuse(arguments: list[str], code: int, says: str) -> None:
 
 @pytest.fixture
 def echoing() -> Path:
-    """The runner in a project whose `karat` says what it was given."""
-    write(".venv/bin/karat", ECHO)
-    Path(".venv/bin/karat").chmod(0o755)
+    """The runner in a project whose `carob` says what it was given."""
+    write(".venv/bin/carob", ECHO)
+    Path(".venv/bin/carob").chmod(0o755)
     write("scripts/run-min-evals.sh", RUNNER.read_text())
     Path("scripts/run-min-evals.sh").chmod(0o755)
     return Path("scripts/run-min-evals.sh")
@@ -145,7 +145,7 @@ PLAIN = ["run", DEFAULT, "--target", "canvas"]
     ("arguments", "environ", "given"),
     [
         pytest.param([], {}, PLAIN, id="nothing"),
-        pytest.param([], {"KARAT_TARGET": "staging"}, [*PLAIN[:3], "staging"], id="another-target"),
+        pytest.param([], {"CAROB_TARGET": "staging"}, [*PLAIN[:3], "staging"], id="another-target"),
         pytest.param(["--cases", "A,B"], {}, [*PLAIN, "--cases", "A,B"], id="cases"),
         pytest.param(
             ["--app-url", "http://a b/?x=1&y", "--space-url", "http://a/s/2", "--wait-ms", "900", "--session", "s 1"],
@@ -164,6 +164,6 @@ PLAIN = ["run", DEFAULT, "--target", "canvas"]
         pytest.param(["--self-test", "--cases", "A"], {}, ["self-test"], id="self-test"),
     ],
 )
-def test_what_karat_is_given(echoing: Path, arguments: list[str], environ: dict[str, str], given: list[str]) -> None:
+def test_what_carob_is_given(echoing: Path, arguments: list[str], environ: dict[str, str], given: list[str]) -> None:
     ran = run(*arguments, runner=echoing, **environ)
     assert (ran.returncode, ran.stdout.splitlines(), ran.stderr) == (0, given, "")

@@ -10,13 +10,13 @@ import msgspec
 from msgspec import Meta
 
 from catalogs import CATALOG
-from karat.errors import SuiteError
-from karat.model.check import CheckProblem, CheckSpec, Declared, Field, ParsedCheck
-from karat.model.suite import Suite
-from karat.plugins.project import Project
-from karat.suites import loads
-from karat.suites.formats.base import SuiteCatalog
-from karat.suites.formats.catalog import find_format, known_formats
+from carob.errors import SuiteError
+from carob.model.check import CheckProblem, CheckSpec, Declared, Field, ParsedCheck
+from carob.model.suite import Suite
+from carob.plugins.project import Project
+from carob.suites import loads
+from carob.suites.formats.base import SuiteCatalog
+from carob.suites.formats.catalog import find_format, known_formats
 
 
 class Colour(TypedDict):

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from catalogs import CATALOG
-from karat.errors import ExitCode, SuiteError, UsageError
-from karat.suites import load
-from karat.suites.documents import source
+from carob.errors import ExitCode, SuiteError, UsageError
+from carob.suites import load
+from carob.suites.documents import source
 from suites.support import lines
 
 GOOD = '{"version": "0.3", "cases": [{"id": "A", "prompt": "p", "expected": {"must_say_any": ["é"]}}]}'
 FORMATS = (
-    "a suite is an object with 'karat: 1' and 'cases' or 'rules' (Karat 1), an object with 'cases' (eval set) "
+    "a suite is an object with 'carob: 1' and 'cases' or 'rules' (Carob 1), an object with 'cases' (eval set) "
     "or a list of cases with 'input' and an 'expected' object (golden decisions), "
     "or with 'input' and 'expected_contains' or 'must_not_contain' (golden QA). "
     "Files of bfcl, tau-bench, tau2, agentevals, deepeval, pydantic-evals, coder-eval, skill-evals, "
@@ -31,11 +31,11 @@ TWICE = "duplicate key. Keep one. [duplicate-key]"
     ("data", "expected"),
     [
         pytest.param(
-            b"", ["s.json:1:1: the file is empty. `karat init` writes a first suite. [empty-file]"], id="empty"
+            b"", ["s.json:1:1: the file is empty. `carob init` writes a first suite. [empty-file]"], id="empty"
         ),
         pytest.param(
             b"\xef\xbb\xbf \n",
-            ["s.json:1:1: the file is empty. `karat init` writes a first suite. [empty-file]"],
+            ["s.json:1:1: the file is empty. `carob init` writes a first suite. [empty-file]"],
             id="only-a-bom",
         ),
         pytest.param(b"\xef\xbb\xbf" + GOOD.encode(), [], id="bom"),

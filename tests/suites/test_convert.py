@@ -1,4 +1,4 @@
-"""Any format as Karat 1 in YAML: what is read back is what was there, whatever the texts hold."""
+"""Any format as Carob 1 in YAML: what is read back is what was there, whatever the texts hold."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-import karat
-from karat.checks.catalog import catalog_for
-from karat.plugins.project import find_project
-from karat.suites import loads
-from karat.suites.documents.yaml import YamlDocument
-from karat.suites.documents.yaml_text import block
+import carob
+from carob.checks.catalog import catalog_for
+from carob.plugins.project import find_project
+from carob.suites import loads
+from carob.suites.documents.yaml import YamlDocument
+from carob.suites.documents.yaml_text import block
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = sorted((*ROOT.glob(".claude/evals/*.json"), *ROOT.glob("eval/golden_sets/*.json")))
-KARAT_1 = [*ROOT.glob("examples/*/suite.yaml"), ROOT / "tests/conversations/refund_desk.yaml"]
+CAROB_1 = [*ROOT.glob("examples/*/suite.yaml"), ROOT / "tests/conversations/refund_desk.yaml"]
 
 ODD = [
     *("no", "On", "y", "NULL", "~", "", " ", "true", "1e3", "012", "0x1F", "1_000", ".5", "-", "---", "..."),
@@ -152,9 +152,9 @@ def test_golden_sets_read_back(first: Any, second: Any) -> None:
 
 def assert_reads_back(suite: Any) -> None:
     """The same cases, to the byte of each check, and the same notes but for the schema of editors."""
-    before = karat.load_suite(suite)
-    after = loads(karat.convert(suite).encode(), "s.yaml", catalog_for(find_project()))
-    assert (after.format, after.name, after.description) == ("karat-1", before.name, before.description)
+    before = carob.load_suite(suite)
+    after = loads(carob.convert(suite).encode(), "s.yaml", catalog_for(find_project()))
+    assert (after.format, after.name, after.description) == ("carob-1", before.name, before.description)
     assert after.cases == before.cases
     told = [[case.metadata for case in one.cases] + [{**one.metadata, "$schema": 0}] for one in (before, after)]
     assert json.dumps(told[0], sort_keys=True) == json.dumps(told[1], sort_keys=True)
@@ -164,31 +164,31 @@ def assert_reads_back(suite: Any) -> None:
 def test_shipped_suites_read_back(path: Path) -> None:
     assert len(SHIPPED) == 5
     assert (
-        loads(karat.convert(path).encode(), "s.yaml", catalog_for(find_project())).cases == karat.load_suite(path).cases
+        loads(carob.convert(path).encode(), "s.yaml", catalog_for(find_project())).cases == carob.load_suite(path).cases
     )
 
 
 def test_a_recorded_run_judged_by_the_converted_suite_comes_out_the_same(tmp_path: Path) -> None:
     suite = ROOT / ".claude/evals/synthesis-eval-set.v0.3.json"
-    ran = karat.run(suite, lambda prompt: {"final_message": f"12 {prompt}", "tools_called": ["add_component"]})
-    karat.convert(suite, tmp_path / "s.yaml")
-    again = karat.rescore(ran.journal, tmp_path / "s.yaml")
+    ran = carob.run(suite, lambda prompt: {"final_message": f"12 {prompt}", "tools_called": ["add_component"]})
+    carob.convert(suite, tmp_path / "s.yaml")
+    again = carob.rescore(ran.journal, tmp_path / "s.yaml")
     assert [record.verdict for record in again] == [record.verdict for record in ran]
     assert {check.status for record in ran for check in record.verdict.checks} == {
-        karat.Status.PASSED,
-        karat.Status.FAILED,
-        karat.Status.UNKNOWN,
+        carob.Status.PASSED,
+        carob.Status.FAILED,
+        carob.Status.UNKNOWN,
     }
 
 
-@pytest.mark.parametrize("path", KARAT_1, ids=lambda path: path.parent.name)
-def test_karat_1_in_json_reads_back_and_in_yaml_stays_as_it_is(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("path", CAROB_1, ids=lambda path: path.parent.name)
+def test_carob_1_in_json_reads_back_and_in_yaml_stays_as_it_is(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(path.parent)  # the texts that a suite names are next to it
-    assert karat.convert(path) == path.read_text()
+    assert carob.convert(path) == path.read_text()
     as_json = json.dumps(YamlDocument(path.read_bytes()).tree)
     assert (
-        loads(karat.convert(as_json).encode(), "s.yaml", catalog_for(find_project())).cases
-        == karat.load_suite(path).cases
+        loads(carob.convert(as_json).encode(), "s.yaml", catalog_for(find_project())).cases
+        == carob.load_suite(path).cases
     )
 
 
@@ -208,27 +208,27 @@ EVALS = {
 
 
 def test_what_had_no_equal_is_a_comment() -> None:
-    assert karat.convert(GOLDEN) == (
-        "# Karat 1 from the golden set '<object>', with 'input' renamed to 'prompt' and expectations in 'expected'.\n"
-        "karat: 1\ncases:\n"
+    assert carob.convert(GOLDEN) == (
+        "# Carob 1 from the golden set '<object>', with 'input' renamed to 'prompt' and expectations in 'expected'.\n"
+        "carob: 1\ncases:\n"
         "  # Moved into metadata, where they are not judged either: constraints.\n"
         "  - id: Q\n    prompt: Which dyno?\n    metadata:\n      constraints:\n        drive: AWD\n"
         '    expected:\n      expected_contains: ["no"]\n'
     )
-    assert karat.convert(EVALS) == (
-        "# Karat 1 from the eval set '<object>'.\n"
-        '# Left out: version "0.3". Karat 1 knows every field.\n'
-        '# Left out: $schema "evil\\n# \\u001b[31m", that of eval sets. See: karat schema karat-1.\n'
+    assert carob.convert(EVALS) == (
+        "# Carob 1 from the eval set '<object>'.\n"
+        '# Left out: version "0.3". Carob 1 knows every field.\n'
+        '# Left out: $schema "evil\\n# \\u001b[31m", that of eval sets. See: carob schema carob-1.\n'
         "# Moved into metadata: captured_at.\n"
-        'karat: 1\nmetadata:\n  captured_at: "2026-03-12"\ncases:\n'
+        'carob: 1\nmetadata:\n  captured_at: "2026-03-12"\ncases:\n'
         "  # 'scoring' was in 'expected'.\n"
         "  - id: A\n    prompt: |-\n      one\n      two\n"
         "    expected:\n      must_match_regex: ['\\d+ \"no\"']\n    scoring:\n      hard_fail: [formatting]\n"
     )
     as_yaml = "cases:\n  - { id: A, prompt: p, expected: { must_say_any: [a] } }  # why\n"
-    assert "# Comments of the source file are not included.\n" in karat.convert(as_yaml)
+    assert "# Comments of the source file are not included.\n" in carob.convert(as_yaml)
 
 
 async def test_the_twin_writes_too(tmp_path: Path) -> None:
-    text = await karat.aconvert(GOLDEN, tmp_path / "q.yaml")
+    text = await carob.aconvert(GOLDEN, tmp_path / "q.yaml")
     assert (tmp_path / "q.yaml").read_text() == text

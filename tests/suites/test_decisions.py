@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-import karat
-from karat.errors import SuiteError
-from karat.model.suite import TurnDecision
-from karat.suites.decisions import NO_WORDS, SILENT, TOO_EARLY, spell_turn
+import carob
+from carob.errors import SuiteError
+from carob.model.suite import TurnDecision
+from carob.suites.decisions import NO_WORDS, SILENT, TOO_EARLY, spell_turn
 
 ASK = {"prompt": "Pay."}
 
 
-def read(folder: Path, *turns: dict[str, Any], **case: Any) -> karat.Case:
+def read(folder: Path, *turns: dict[str, Any], **case: Any) -> carob.Case:
     expected = [{**turn, "expected": {"outcome": "completed"}} for turn in turns]
-    (folder / "s.json").write_text(json.dumps({"karat": 1, "cases": [{"id": "a", "turns": expected, **case}]}))
-    return karat.load_suite(folder / "s.json").cases[0]
+    (folder / "s.json").write_text(json.dumps({"carob": 1, "cases": [{"id": "a", "turns": expected, **case}]}))
+    return carob.load_suite(folder / "s.json").cases[0]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`stubs` and `faults` as suites, karat.toml and journals have them."""
+"""`stubs` and `faults` as suites, carob.toml and journals have them."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import Any
 import msgspec
 import pytest
 
-import karat
+import carob
 from catalogs import CATALOG
-from karat.errors import ConfigError, SuiteError
-from karat.model.faults import FAULT_KINDS, Fault, Hit, Stub, kinds_of
-from karat.model.suite import Case
-from karat.plugins.project import find_project
-from karat.suites.fault_keys import add_target_surroundings, read_faults
-from karat.suites.formats.catalog import find_format
-from karat.targets.config import read_config
+from carob.errors import ConfigError, SuiteError
+from carob.model.faults import FAULT_KINDS, Fault, Hit, Stub, kinds_of
+from carob.model.suite import Case
+from carob.plugins.project import find_project
+from carob.suites.fault_keys import add_target_surroundings, read_faults
+from carob.suites.formats.catalog import find_format
+from carob.targets.config import read_config
 
 VALUES = {"text": "503", "count": 3, "seconds": 2, "status": 429, "moment": "after", "any": {"id": "B-7"}, "flag": True}
 CASE = {"id": "A", "prompt": "?", "expected": {"min_words": 1}}
 
 
 def suite(case: dict[str, Any] | None = None, **top: Any) -> dict[str, Any]:
-    return {"karat": 1, **top, "cases": [{**CASE, **(case or {})}]}
+    return {"carob": 1, **top, "cases": [{**CASE, **(case or {})}]}
 
 
 def wrong(fault: object) -> list[tuple[str, str]]:
     with pytest.raises(SuiteError) as refused:
-        karat.load_suite(suite({"faults": [fault]}))
+        carob.load_suite(suite({"faults": [fault]}))
     return [(one.path, one.slug) for one in refused.value.problems]
 
 
@@ -39,7 +39,7 @@ def test_every_kind_is_read_and_spelled_again(hits: Hit) -> None:
         own: dict[str, Any] = {kind.name: VALUES[kind.value], "times": 2, "from_call": 3, "seed": 7}
         own |= ({"at": "$.a"} if kind.at else {}) | ({"retry_after": 1.5} if kind.name == "status" else {})
         spelled = {"model": {"name": "gpt-*", **own}} if hits == "model" else {hits: "x", **own}
-        (found,) = karat.load_suite(suite({"faults": [spelled]})).cases[0].faults
+        (found,) = carob.load_suite(suite({"faults": [spelled]})).cases[0].faults
         assert (found.hits, found.kind, found.value, found.seed) == (hits, kind.name, VALUES[kind.value], 7)
         assert found.spelled == spelled
         assert read_faults([found.spelled]) == (found,)
@@ -74,9 +74,9 @@ def test_mistakes_are_named_at_their_place(fault: object, path: str, slug: str) 
 
 def test_a_mistake_has_a_line_and_the_nearest_kind(tmp_path: Path) -> None:
     file = tmp_path / "s.yaml"
-    file.write_text("karat: 1\nfaults:\n  - { tool: x, garbge: true }\ncases: [{id: A, prompt: '?'}]\n")
+    file.write_text("carob: 1\nfaults:\n  - { tool: x, garbge: true }\ncases: [{id: A, prompt: '?'}]\n")
     with pytest.raises(SuiteError) as refused:
-        karat.load_suite(file)
+        carob.load_suite(file)
     assert "s.yaml:3:16 faults[0].garbge: unknown field. Did you mean 'garbage'?" in str(refused.value)
 
 
@@ -91,14 +91,14 @@ def test_a_mistake_has_a_line_and_the_nearest_kind(tmp_path: Path) -> None:
 )
 def test_a_stub_is_a_result_or_an_error(stub: object, slug: str) -> None:
     with pytest.raises(SuiteError) as refused:
-        karat.load_suite(suite({"stubs": {"x": stub}}))
+        carob.load_suite(suite({"stubs": {"x": stub}}))
     assert [one.slug for one in refused.value.problems] == [slug]
 
 
 def test_those_of_the_suite_and_the_target_come_after_those_of_the_case() -> None:
     own = {"stubs": {"a": {"result": 1}}, "faults": [{"tool": "a", "gone": True}]}
     around = {"stubs": {"a": {"result": 2}, "b": {"result": None}}, "faults": [{"model": {"empty": True}}]}
-    case = karat.load_suite(suite(own, **around)).cases[0]
+    case = carob.load_suite(suite(own, **around)).cases[0]
     target = {"stubs": {"b": {"error": "x"}, "c": {"error": "y"}}, "faults": [{"tool": "c", "slow": 1}]}
     whole = add_target_surroundings(case, target)
     assert whole.stubs == (Stub(tool="a", result=1), Stub(tool="b"), Stub(tool="c", error="y"))
@@ -107,12 +107,12 @@ def test_those_of_the_suite_and_the_target_come_after_those_of_the_case() -> Non
 
 def test_defaults_and_variables_reach_them() -> None:
     case = {"vars": {"order": "A-17"}, "stubs": {"b": {"result": "{order}"}}}
-    found = karat.load_suite(suite(case, defaults={"stubs": {"a": {"result": "{order}"}}})).cases[0]
+    found = carob.load_suite(suite(case, defaults={"stubs": {"a": {"result": "{order}"}}})).cases[0]
     assert found.stubs == (Stub(tool="a", result="A-17"), Stub(tool="b", result="A-17"))
 
 
 def test_a_case_without_them_is_written_as_before() -> None:
-    case = msgspec.json.decode(msgspec.json.encode(karat.load_suite(suite()).cases[0]))
+    case = msgspec.json.decode(msgspec.json.encode(carob.load_suite(suite()).cases[0]))
     assert "stubs" not in case
     assert "faults" not in case
 
@@ -120,12 +120,12 @@ def test_a_case_without_them_is_written_as_before() -> None:
 def test_a_converted_suite_keeps_them(tmp_path: Path) -> None:
     given = suite({"faults": [{"tool": "a", "timeout": "after"}]}, stubs={"a": {"result": {"b": [1, None]}}})
     file = tmp_path / "again.yaml"
-    file.write_text(karat.convert(given))
-    assert msgspec.json.encode(karat.load_suite(file).cases) == msgspec.json.encode(karat.load_suite(given).cases)
+    file.write_text(carob.convert(given))
+    assert msgspec.json.encode(carob.load_suite(file).cases) == msgspec.json.encode(carob.load_suite(given).cases)
 
 
 def test_the_schema_has_every_kind_and_asks_for_one() -> None:
-    known = find_format("karat-1", CATALOG.formats).schema(CATALOG)["$defs"]
+    known = find_format("carob-1", CATALOG.formats).schema(CATALOG)["$defs"]
     for hits, name in (("tool", "ToolFault"), ("service", "ServiceFault"), ("model", "ModelFaultKind")):
         assert [rule["required"] for rule in known[name]["oneOf"]] == [[kind] for kind in kinds_of(hits)]  # type: ignore[arg-type]
         assert known[name]["properties"].keys() >= kinds_of(hits).keys()  # type: ignore[arg-type]
@@ -146,7 +146,7 @@ def test_the_schema_has_every_kind_and_asks_for_one() -> None:
     ],
 )
 def test_which_faults_last(fault: dict[str, Any], permanent: bool) -> None:
-    assert karat.load_suite(suite({"faults": [fault]})).cases[0].faults[0].is_permanent is permanent
+    assert carob.load_suite(suite({"faults": [fault]})).cases[0].faults[0].is_permanent is permanent
 
 
 def test_what_keeps_a_call_from_running() -> None:
@@ -158,17 +158,17 @@ def test_what_keeps_a_call_from_running() -> None:
     ]
 
 
-def test_karat_toml(tmp_path: Path) -> None:
+def test_carob_toml(tmp_path: Path) -> None:
     table = '[targets.a]\nuse = "python:a:b"\n{}\n'
     good = 'stubs = { pay = { result = "ok" } }\nfaults = [{ tool = "get", slow = 2 }]'
-    (tmp_path / "karat.toml").write_text(table.format(good))
+    (tmp_path / "carob.toml").write_text(table.format(good))
     identity = read_config(find_project(tmp_path)).targets["a"].identity
     case = add_target_surroundings(Case(id="A", prompt="?", checks=()), identity)
     assert (case.stubs[0].result, case.faults[0].spelled) == ("ok", {"tool": "get", "slow": 2})
-    (tmp_path / "karat.toml").write_text(table.format('faults = [{ tool = "get", slo = 2 }]'))
+    (tmp_path / "carob.toml").write_text(table.format('faults = [{ tool = "get", slo = 2 }]'))
     with pytest.raises(ConfigError) as refused:
         read_config(find_project(tmp_path))
-    assert "karat.toml:3" in str(refused.value)
+    assert "carob.toml:3" in str(refused.value)
     assert "[targets.a] faults[0].slo: unknown field. Did you mean 'slow'?" in str(refused.value)
 
 
@@ -184,5 +184,5 @@ def test_karat_toml(tmp_path: Path) -> None:
     ],
 )
 def test_lint(case: dict[str, Any], smell: str) -> None:
-    slugs = {one.slug for one in karat.lint(suite(case)).smells}
+    slugs = {one.slug for one in carob.lint(suite(case)).smells}
     assert slugs & {"contradiction", "hidden-fault"} == ({smell} if smell else set())

@@ -8,15 +8,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-import karat
-from karat.errors import SuiteError
-from karat.model.suite import Case, Suite
-from karat.model.trace import Trace
-from karat.model.verdict import Status
+import carob
+from carob.errors import SuiteError
+from carob.model.suite import Case, Suite
+from carob.model.trace import Trace
+from carob.model.verdict import Status
 
 EXPECTED = {"grounded_numbers": True, "grounded_in": ["policy.md"]}
 FORMATS = {
-    "karat-1": {"karat": 1, "cases": [{"id": "A", "prompt": "p", "expected": EXPECTED}]},
+    "carob-1": {"carob": 1, "cases": [{"id": "A", "prompt": "p", "expected": EXPECTED}]},
     "eval-set": {"version": "0.3", "cases": [{"id": "A", "prompt": "p", "expected": EXPECTED}]},
     "golden": [{"id": "A", "input": "p", "expected": EXPECTED}],
 }
@@ -26,11 +26,11 @@ def loaded(folder: Path, suite: object, policy: str | None = "Within 30 days, mi
     if policy is not None:
         (folder / "policy.md").write_text(policy, encoding="utf-8")
     (folder / "s.json").write_text(json.dumps(suite, indent=1), encoding="utf-8")
-    return karat.load_suite(folder / "s.json")
+    return carob.load_suite(folder / "s.json")
 
 
 def status(case: Case, answer: str) -> Status:
-    verdict = karat.judge(case, Trace(case_id="A", input="p", final_message=answer, tool_calls=()))
+    verdict = carob.judge(case, Trace(case_id="A", input="p", final_message=answer, tool_calls=()))
     return next(check.status for check in verdict.checks if check.name == "grounded_numbers")
 
 
@@ -42,7 +42,7 @@ def test_the_numbers_of_a_text_are_grounds_in_every_format(tmp_path: Path, suite
 
 
 def test_a_recorded_case_is_judged_the_same_without_the_file(tmp_path: Path) -> None:
-    (case,) = loaded(tmp_path, FORMATS["karat-1"]).cases
+    (case,) = loaded(tmp_path, FORMATS["carob-1"]).cases
     recorded = msgspec.json.encode(case)
     (tmp_path / "policy.md").unlink()
     again = msgspec.json.decode(recorded, type=Case)
@@ -53,7 +53,7 @@ def test_a_recorded_case_is_judged_the_same_without_the_file(tmp_path: Path) -> 
 
 def test_a_file_that_is_missing_is_an_error_at_its_place(tmp_path: Path) -> None:
     with pytest.raises(SuiteError) as error:
-        loaded(tmp_path, FORMATS["karat-1"], None)
+        loaded(tmp_path, FORMATS["carob-1"], None)
     (problem,) = error.value.problems
     assert problem.path == "cases[0].expected.grounded_in[0]"
     assert (problem.line, problem.slug) == (10, "missing-file")
@@ -64,17 +64,17 @@ def test_a_file_that_is_missing_is_an_error_at_its_place(tmp_path: Path) -> None
 def test_a_file_that_holds_no_text_is_an_error_of_the_file(tmp_path: Path, data: bytes, slug: str) -> None:
     (tmp_path / "policy.md").write_bytes(data)
     with pytest.raises(SuiteError) as error:
-        loaded(tmp_path, FORMATS["karat-1"], None)
+        loaded(tmp_path, FORMATS["carob-1"], None)
     assert [(problem.file, problem.slug) for problem in error.value.problems] == [(str(tmp_path / "policy.md"), slug)]
 
 
 def test_another_text_makes_another_suite(tmp_path: Path) -> None:
-    before = loaded(tmp_path, FORMATS["karat-1"]).sha256
-    assert loaded(tmp_path, FORMATS["karat-1"]).sha256 == before
-    assert loaded(tmp_path, FORMATS["karat-1"], "Within 31 days.").sha256 != before
+    before = loaded(tmp_path, FORMATS["carob-1"]).sha256
+    assert loaded(tmp_path, FORMATS["carob-1"]).sha256 == before
+    assert loaded(tmp_path, FORMATS["carob-1"], "Within 31 days.").sha256 != before
 
 
 def test_without_grounded_numbers_it_asks_for_nothing(tmp_path: Path) -> None:
-    suite = {"karat": 1, "cases": [{"id": "A", "prompt": "p", "expected": {**EXPECTED, "min_words": 1}}]}
+    suite = {"carob": 1, "cases": [{"id": "A", "prompt": "p", "expected": {**EXPECTED, "min_words": 1}}]}
     del suite["cases"][0]["expected"]["grounded_numbers"]  # type: ignore[index]  # a literal of mixed types
     assert "it only modifies 'grounded_numbers', which is not set" in str(loaded(tmp_path, suite).warnings)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.suites.diagnostics import Path
-from karat.suites.documents.json import JsonPlaces
+from carob.suites.diagnostics import Path
+from carob.suites.documents.json import JsonPlaces
 
 TEXTS = st.text(st.sampled_from('ab"\\/[]{}:,\n\té漢😀\u2028') | st.characters(exclude_categories=["Cs"]), max_size=8)
 VALUES = st.recursive(

@@ -1,4 +1,4 @@
-"""The rows of `karat list`."""
+"""The rows of `carob list`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from karat.suites.listing import rows, suite_rows
+from carob.suites.listing import rows, suite_rows
 from suites.support import case, eval_set, read
 
 HEAVY = (
@@ -19,8 +19,8 @@ HEAVY = (
     "regex",
     "jiter",
     "yaml",
-    "karat.model.suite",
-    "karat.text.folding",
+    "carob.model.suite",
+    "carob.text.folding",
     "difflib",
 )
 
@@ -79,6 +79,6 @@ def test_a_missing_file_is_left_to_the_loader(tmp_path: Path) -> None:
 
 
 def test_listing_loads_nothing_heavy() -> None:
-    code = "import sys, karat.suites.listing; print([name for name in sys.argv[1:] if name in sys.modules])"
+    code = "import sys, carob.suites.listing; print([name for name in sys.argv[1:] if name in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code, *HEAVY], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"

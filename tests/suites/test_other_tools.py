@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 
 import pytest
 
-import karat
+import carob
 from catalogs import CATALOG
-from karat.checks.catalog import CheckCatalog
-from karat.importers import deepeval
-from karat.model.suite import Case
-from karat.plugins.project import Project
-from karat.suites import loads
-from karat.suites.formats.base import SuiteFile
-from karat.suites.formats.catalog import detect_format
-from karat.suites.reading import convert
+from carob.checks.catalog import CheckCatalog
+from carob.importers import deepeval
+from carob.model.suite import Case
+from carob.plugins.project import Project
+from carob.suites import loads
+from carob.suites.formats.base import SuiteFile
+from carob.suites.formats.catalog import detect_format
+from carob.suites.reading import convert
 
 Calls = Sequence[tuple[Any, ...]]
 
@@ -296,14 +296,14 @@ def _write(fixture: Fixture, folder: Path) -> Path:
     return folder / fixture.name
 
 
-def _read(path: Path, catalog: CheckCatalog = CATALOG) -> karat.Suite:
+def _read(path: Path, catalog: CheckCatalog = CATALOG) -> carob.Suite:
     return loads(path.read_bytes(), str(path), catalog)
 
 
 def _status(case: Case, calls: Calls, answer: str) -> str:
-    made = tuple(karat.ToolCall(name, arguments, success=True, result="ok") for name, arguments in calls)
-    return karat.judge(
-        case, karat.Trace(case_id=case.id, final_message=answer, tool_calls=made, duration_ms=1000, ended_by="itself")
+    made = tuple(carob.ToolCall(name, arguments, success=True, result="ok") for name, arguments in calls)
+    return carob.judge(
+        case, carob.Trace(case_id=case.id, final_message=answer, tool_calls=made, duration_ms=1000, ended_by="itself")
     ).status
 
 
@@ -405,7 +405,7 @@ def test_answers_are_judged_the_same_before_and_after_conversion(name: str, tmp_
 def test_a_question_and_an_answer_of_different_turns_are_refused(tmp_path: Path) -> None:
     said = [[{"role": "user", "content": "Move a.txt."}], [{"role": "user", "content": "Sort it."}]]
     row = {"id": "multi_turn_base_0", "question": said, "ground_truth": [["mv(a='a.txt')"]]}
-    with pytest.raises(karat.SuiteError, match="has 1 turns, the question 2"):
+    with pytest.raises(carob.SuiteError, match="has 1 turns, the question 2"):
         _read(_write(Fixture("BFCL_v4_multi_turn_base.json", json.dumps(row), ()), tmp_path))
 
 
@@ -419,7 +419,7 @@ def test_a_question_and_an_answer_of_different_turns_are_refused(tmp_path: Path)
 def test_answers_that_are_missing_or_torn_are_refused(answers: str, message: str, tmp_path: Path) -> None:
     row = {"id": "multi_turn_base_0", "question": [[{"role": "user", "content": "Move a.txt."}]]}
     others = {"possible_answer/BFCL_v4_multi_turn_base.json": answers}
-    with pytest.raises(karat.SuiteError, match=message):
+    with pytest.raises(carob.SuiteError, match=message):
         _read(_write(Fixture("BFCL_v4_multi_turn_base.json", json.dumps(row), (), others), tmp_path))
 
 
@@ -553,7 +553,7 @@ REFUSED = {
 def test_what_is_wrong_is_refused_at_its_place(name: str, tmp_path: Path) -> None:
     file, text, place, slug = REFUSED[name]
     path = _write(Fixture(file, text, ()), tmp_path)
-    with pytest.raises(karat.SuiteError) as caught:
+    with pytest.raises(carob.SuiteError) as caught:
         _read(path)
     found = [(f"{one.line}:{one.column}", one.slug) for one in caught.value.problems]
     assert any(at.startswith(place) and kind == slug for at, kind in found), found

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import karat
-from karat.errors import SuiteError
+import carob
+from carob.errors import SuiteError
 
 CASES = {
     "each": lambda name: {"id": "a {{q}}", "prompt": "{{q}}", "each": name, "expected": {"must_say_any": ["x"]}},
@@ -27,7 +27,7 @@ def project(tmp_path: Path) -> Path:
     outside.mkdir()
     project.mkdir()
     (outside / "secret.csv").write_text("q\nhello 42\n")
-    (project / "karat.toml").write_text("")
+    (project / "carob.toml").write_text("")
     (project / "own.csv").write_text("q\nhello 42\n")
     os.symlink(project / "own.csv", project / "own_link.csv")
     os.symlink(outside / "secret.csv", project / "link.csv")
@@ -36,9 +36,9 @@ def project(tmp_path: Path) -> Path:
 
 
 def load(project: Path, key: str, name: str) -> None:
-    suite = project / "s.karat.yaml"
-    suite.write_text(json.dumps({"karat": 1, "cases": [CASES[key](name)]}))
-    karat.load_suite(suite)
+    suite = project / "s.carob.yaml"
+    suite.write_text(json.dumps({"carob": 1, "cases": [CASES[key](name)]}))
+    carob.load_suite(suite)
 
 
 @pytest.mark.parametrize("key", CASES)

@@ -10,9 +10,9 @@ import pytest
 from msgspec import structs
 
 from catalogs import CATALOG
-from karat.model.run import Summary
-from karat.reports.suite_lines import suite_place
-from karat.suites.reading import case_lines
+from carob.model.run import Summary
+from carob.reports.suite_lines import suite_place
+from carob.suites.reading import case_lines
 from reports.runs import HEADER, MemoryRun
 
 EVAL_SET = """{"version": "0.3", "cases": [
@@ -27,7 +27,7 @@ GOLDEN = """[
   {"id": "A", "input": "?", "expected_contains": ["x"]}, {"id": "B", "input": "?", "expected_contains": ["x"]}
 ]
 """
-KARAT_1 = """karat: 1
+CAROB_1 = """carob: 1
 cases:
   - id: A-{n}
     each: [{n: 1}, {n: 2}]
@@ -50,7 +50,7 @@ def digest(text: str) -> str:
     [
         pytest.param("s.json", EVAL_SET, {"A": 2, "B": 4}, id="eval-set"),
         pytest.param("s.json", GOLDEN, {"A": 2, "B": 2}, id="golden"),
-        pytest.param("s.yaml", KARAT_1, {"A-1": 3, "A-2": 3, "B": 9}, id="karat-1"),
+        pytest.param("s.yaml", CAROB_1, {"A-1": 3, "A-2": 3, "B": 9}, id="carob-1"),
     ],
 )
 def test_lines_of_cases(file: str, text: str, lines: dict[str, int]) -> None:

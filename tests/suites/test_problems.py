@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from karat.suites import diagnostics
+from carob.suites import diagnostics
 from suites.support import Small, case, eval_set, expecting, lines, slugs
 
 GROUPS = (

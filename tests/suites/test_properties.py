@@ -12,9 +12,9 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from catalogs import CATALOG
-from karat.errors import SuiteError
-from karat.model.suite import Case, Suite
-from karat.suites import loads
+from carob.errors import SuiteError
+from carob.model.suite import Case, Suite
+from carob.suites import loads
 
 KEYS = [
     *("id", "prompt", "input", "expected", "scoring", "cases", "version", "metadata", "x-n", "category", "hard_fail"),

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from catalogs import CATALOG
-from karat.model.suite import Case, Scoring
-from karat.model.verdict import Group
-from karat.suites import loads
+from carob.model.suite import Case, Scoring
+from carob.model.verdict import Group
+from carob.suites import loads
 from suites.support import Small, case, eval_set, expecting, read
 
 
@@ -157,8 +157,8 @@ def test_scoring_may_stand_in_the_case() -> None:
         pytest.param(
             None,
             [
-                "s.json:1:1 version: warning: no version given, read as an eval set 0.3. Write 'karat: 1' at the top"
-                """ for a suite in Karat's own format, or "version": "0.3" for an eval set. [missing-version]""",
+                "s.json:1:1 version: warning: no version given, read as an eval set 0.3. Write 'carob: 1' at the top"
+                """ for a suite in Carob's own format, or "version": "0.3" for an eval set. [missing-version]""",
             ],
             id="none",
         ),

@@ -30,7 +30,7 @@ EVERY_FIELD = {
 
 ORDER = {"order": "{order}", "amount": {"$lte": "{limit}"}, "note": {"$absent": True}}
 REFUNDS = {
-    "karat": 1,
+    "carob": 1,
     "vars": {"order": "A-17", "limit": 6},
     "defaults": {"expected": {"must_not_say": ["as an AI"], "max_tool_calls": "{limit}"}, "tags": ["money"]},
     "cases": [
@@ -51,7 +51,7 @@ REFUNDS = {
         },
     ],
 }
-"""A Karat 1 suite with something of everything."""
+"""A Carob 1 suite with something of everything."""
 
 
 def nested(node: Any) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -67,7 +67,7 @@ def nested(node: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def test_every_nested_key_is_described() -> None:
-    keys = list(nested(schema("karat-1")))
+    keys = list(nested(schema("carob-1")))
     assert len(keys) > 60
     assert [name for name, node in keys if not node.get("description", "").endswith(".")] == []
 
@@ -87,15 +87,15 @@ def argument(tree: Any, value: object) -> None:
     tree["cases"][0]["turns"][1]["expected"]["tool_calls"][0]["arguments"] = {"amount": value}
 
 
-def test_karat_1_is_what_the_schema_says() -> None:
+def test_carob_1_is_what_the_schema_says() -> None:
     assert slugs(REFUNDS) == []
-    assert valid("karat-1", REFUNDS)
+    assert valid("carob-1", REFUNDS)
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        pytest.param(lambda tree: tree.update(karat=2), id="version"),
+        pytest.param(lambda tree: tree.update(carob=2), id="version"),
         pytest.param(lambda tree: tree.update(defalts={}), id="unknown-in-the-suite"),
         pytest.param(lambda tree: tree["defaults"].update(id="x"), id="id-in-defaults"),
         pytest.param(lambda tree: tree["defaults"].update(expectd={}), id="unknown-in-defaults"),
@@ -109,17 +109,17 @@ def test_karat_1_is_what_the_schema_says() -> None:
         pytest.param(lambda tree: argument(tree, {"a": [{"$type": "text"}]}), id="deep-matcher"),
     ],
 )
-def test_what_is_wrong_with_karat_1_is_wrong_for_the_schema(change: Callable[[Any], object]) -> None:
+def test_what_is_wrong_with_carob_1_is_wrong_for_the_schema(change: Callable[[Any], object]) -> None:
     tree = wrong(change)
     assert slugs(tree) != []
-    assert not valid("karat-1", tree)
+    assert not valid("carob-1", tree)
 
 
 def valid(kind: str, tree: Any) -> bool:
     return bool(Draft202012Validator(schema(kind)).is_valid(tree))
 
 
-@pytest.mark.parametrize("kind", ["karat-1", "eval-set", "golden"])
+@pytest.mark.parametrize("kind", ["carob-1", "eval-set", "golden"])
 def test_the_schema_is_a_schema(kind: str) -> None:
     made = schema(kind)
     Draft202012Validator.check_schema(made)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from karat.errors import ExitCode, NothingSelectedError, UsageError
-from karat.suites.selection import Selection, select
+from carob.errors import ExitCode, NothingSelectedError, UsageError
+from carob.suites.selection import Selection, select
 from suites.support import case, eval_set, read
 
 SUITE = read(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from karat.errors import NothingSelectedError, UsageError
-from karat.suites.selection import Selection, keyword, select
+from carob.errors import NothingSelectedError, UsageError
+from carob.suites.selection import Selection, keyword, select
 from suites.support import read
 
 NAMES = {"refund-fr": ["smoke", "money"], "refund-de": ["money"], "Greet": ["smoke"], "odd[1]": []}
 SUITE = read(
     {
-        "karat": 1,
+        "carob": 1,
         "cases": [
             {"id": name, "category": "desk", "tags": tags, "prompt": name, "expected": {"must_say_any": ["x"]}}
             for name, tags in NAMES.items()
@@ -79,7 +79,7 @@ def test_expressions_that_cannot_be_read(expression: str, said: str) -> None:
         (Selection(tags=["Smoke"]), "Did you mean 'smoke'?"),
         (Selection(tags=["zzz"]), "Tags are 'smoke', 'money'."),
         (Selection(cases=["Greet"], tags=["money"]), "No case has both that id and that tag."),
-        (Selection(keyword="zzz"), "No case has a name with that keyword; see `karat list`."),
+        (Selection(keyword="zzz"), "No case has a name with that keyword; see `carob list`."),
     ],
 )
 def test_nothing_is_selected(selection: Selection, fix: str) -> None:

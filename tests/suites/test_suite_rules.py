@@ -1,4 +1,4 @@
-"""Rules of a suite, of the files that it names and of karat.toml, and groups of tools."""
+"""Rules of a suite, of the files that it names and of carob.toml, and groups of tools."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-import karat
-from karat.errors import ExitCode, KaratError, SuiteError
-from karat.model.trace import ToolCall, Trace
-from karat.model.verdict import Status
+import carob
+from carob.errors import ExitCode, CarobError, SuiteError
+from carob.model.trace import ToolCall, Trace
+from carob.model.verdict import Status
 
 POLICY = """\
-karat: 1
+carob: 1
 tools: {writes: ["pay*"]}
 rules:
   - {id: consent, why: Ask first., each: {call: "@writes"}, needs: {last_user: ["@yes"]}}
@@ -21,12 +21,12 @@ LOOK = "{id: look, each: {call: pay}, needs: {before: {call: get, success: true}
 CASES = "cases:\n  - {id: a, prompt: 'Yes, pay.', tags: [vip]}\n  - {id: b, prompt: Pay.}\n"
 
 
-def suite(tmp_path: Path, text: str, name: str = "s.yaml") -> karat.Suite:
+def suite(tmp_path: Path, text: str, name: str = "s.yaml") -> carob.Suite:
     (tmp_path / name).write_text(text)
-    return karat.load_suite(tmp_path / name)
+    return carob.load_suite(tmp_path / name)
 
 
-def paths(case: karat.Case) -> list[str]:
+def paths(case: carob.Case) -> list[str]:
     return [spec.path for spec in case.checks if spec.name in ("rule", "shared_rule")]
 
 
@@ -37,17 +37,17 @@ def problems(tmp_path: Path, text: str) -> list[str]:
 
 
 def test_rules_are_checks_of_every_case(tmp_path: Path) -> None:
-    made = suite(tmp_path, f"karat: 1\nrules: [{LOOK}]\n{CASES}")
+    made = suite(tmp_path, f"carob: 1\nrules: [{LOOK}]\n{CASES}")
     assert [paths(case) for case in made.cases] == [["rules: look"], ["rules: look"]]
     assert made.rules == ("look",)
 
 
 def test_a_file_of_rules_is_included_and_belongs_to_the_hash(tmp_path: Path) -> None:
-    (tmp_path / "policy.karat.yaml").write_text(POLICY)
-    text = f"karat: 1\nrules: [policy.karat.yaml, {LOOK}]\n{CASES}"
+    (tmp_path / "policy.carob.yaml").write_text(POLICY)
+    text = f"carob: 1\nrules: [policy.carob.yaml, {LOOK}]\n{CASES}"
     before = suite(tmp_path, text)
-    assert paths(before.cases[0]) == ["policy.karat.yaml: consent", "rules: look"]
-    (tmp_path / "policy.karat.yaml").write_text(POLICY.replace("Ask first", "Ask"))
+    assert paths(before.cases[0]) == ["policy.carob.yaml: consent", "rules: look"]
+    (tmp_path / "policy.carob.yaml").write_text(POLICY.replace("Ask first", "Ask"))
     assert suite(tmp_path, text).sha256 != before.sha256
 
 
@@ -57,14 +57,14 @@ def test_a_file_of_rules_is_included_and_belongs_to_the_hash(tmp_path: Path) -> 
 )
 def test_tags_are_looked_at_when_the_suite_is_read(tmp_path: Path, narrowed: str, cases: list[str]) -> None:
     rule = LOOK.replace("id: look", f"id: look, {narrowed}")
-    made = suite(tmp_path, f"karat: 1\nrules: [{rule}]\n{CASES}")
+    made = suite(tmp_path, f"carob: 1\nrules: [{rule}]\n{CASES}")
     assert [case.id for case in made.cases if paths(case)] == cases
 
 
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("k.yaml", f"karat: 1\n{CASES}"),
+        ("k.yaml", f"carob: 1\n{CASES}"),
         ("e.json", '{"version": "0.2", "cases": [{"id": "a", "prompt": "p", "expected": {"must_say_any": ["x"]}}]}'),
         ("g.json", '[{"id": "a", "input": "p", "expected_contains": ["x"], "must_not_contain": ["y"]}]'),
     ],
@@ -73,40 +73,40 @@ def test_rules_of_the_project_hold_in_every_format(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "policy.karat.yaml").write_text(POLICY)
-    (tmp_path / "karat.toml").write_text('rules = ["policy.karat.yaml"]\n')
+    (tmp_path / "policy.carob.yaml").write_text(POLICY)
+    (tmp_path / "carob.toml").write_text('rules = ["policy.carob.yaml"]\n')
     made = suite(tmp_path, text, name)
     assert {spec.name for spec in made.cases[0].checks} >= {"shared_rule"}
-    assert paths(made.cases[0]) == ["policy.karat.yaml: consent"]
+    assert paths(made.cases[0]) == ["policy.carob.yaml: consent"]
 
 
 def test_a_contract_needs_no_cases_and_is_not_run(tmp_path: Path) -> None:
-    made = suite(tmp_path, POLICY, "policy.karat.yaml")
+    made = suite(tmp_path, POLICY, "policy.carob.yaml")
     assert (made.cases, made.rules) == ((), ("consent",))
-    with pytest.raises(KaratError, match="nothing to run") as error:
-        karat.run(made, target=lambda prompt: "x", results_dir=tmp_path)
+    with pytest.raises(CarobError, match="nothing to run") as error:
+        carob.run(made, target=lambda prompt: "x", results_dir=tmp_path)
     assert error.value.exit_code is ExitCode.NOTHING_SELECTED
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (f"karat: 1\nrules: []\n{CASES}", ["2:rules empty-suite"]),
-        (f"karat: 1\nrules: 7\n{CASES}", ["2:rules wrong-type"]),
-        ("karat: 1\nname: x\n", ["1: missing-field"]),
-        (f"karat: 1\nrules:\n  - {LOOK}\n  - {LOOK}\n{CASES}", ["3:rules duplicate-id"]),
-        (f"karat: 1\nrules: [s.yaml]\n{CASES}", ["2:rules[0] cyclic-rules"]),
-        (f"karat: 1\nrules: [none.yaml]\n{CASES}", ["2:rules[0] missing-file"]),
+        (f"carob: 1\nrules: []\n{CASES}", ["2:rules empty-suite"]),
+        (f"carob: 1\nrules: 7\n{CASES}", ["2:rules wrong-type"]),
+        ("carob: 1\nname: x\n", ["1: missing-field"]),
+        (f"carob: 1\nrules:\n  - {LOOK}\n  - {LOOK}\n{CASES}", ["3:rules duplicate-id"]),
+        (f"carob: 1\nrules: [s.yaml]\n{CASES}", ["2:rules[0] cyclic-rules"]),
+        (f"carob: 1\nrules: [none.yaml]\n{CASES}", ["2:rules[0] missing-file"]),
         (
-            f"karat: 1\nrules:\n  - id: x\n    each: {{call: '@writes'}}\n    at_most: 0\n{CASES}",
+            f"carob: 1\nrules:\n  - id: x\n    each: {{call: '@writes'}}\n    at_most: 0\n{CASES}",
             ["4:rules[0].each.call unknown-group"],
         ),
         (
-            f"karat: 1\nrules:\n  - id: x\n    each: {{call: pay}}\n    where: 'true'\n{CASES}",
+            f"carob: 1\nrules:\n  - id: x\n    each: {{call: pay}}\n    where: 'true'\n{CASES}",
             ["5:rules[0].where empty-expectation"],
         ),
         (
-            "karat: 1\ncases:\n  - {id: a, prompt: p, expected: {tool_calls_none: ['@nope']}}\n",
+            "carob: 1\ncases:\n  - {id: a, prompt: p, expected: {tool_calls_none: ['@nope']}}\n",
             ["3:cases[0].expected.tool_calls_none[0] unknown-group"],
         ),
     ],
@@ -116,16 +116,16 @@ def test_what_is_wrong_has_its_place(tmp_path: Path, text: str, expected: list[s
 
 
 def test_a_problem_of_an_included_file_has_the_place_in_that_file(tmp_path: Path) -> None:
-    (tmp_path / "policy.karat.yaml").write_text("karat: 1\nrules:\n  - {id: a, each: {call: x}, at_mots: 1}\n")
+    (tmp_path / "policy.carob.yaml").write_text("carob: 1\nrules:\n  - {id: a, each: {call: x}, at_mots: 1}\n")
     with pytest.raises(SuiteError) as error:
-        suite(tmp_path, f"karat: 1\nrules: [policy.karat.yaml]\n{CASES}")
+        suite(tmp_path, f"carob: 1\nrules: [policy.carob.yaml]\n{CASES}")
     wrong = error.value.problems[0]
-    assert (Path(wrong.file).name, wrong.line, wrong.path) == ("policy.karat.yaml", 3, "rules[0].at_mots")
+    assert (Path(wrong.file).name, wrong.line, wrong.path) == ("policy.carob.yaml", 3, "rules[0].at_mots")
 
 
 def test_groups_of_tools_in_expected(tmp_path: Path) -> None:
     text = """
-karat: 1
+carob: 1
 tools: {writes: ["pay*", refund], reads: [get]}
 cases:
   - id: a
@@ -139,8 +139,8 @@ cases:
     case = suite(tmp_path, text).cases[0]
     paid = Trace(case_id="a", final_message="Done.", tool_calls=(ToolCall("refund", success=True),))
     looked = Trace(case_id="a", final_message="Done.", tool_calls=(ToolCall("get", success=True),))
-    assert {c.name: c.status for c in karat.judge(case, paid).checks}["tool_calls_none"] is Status.FAILED
-    assert {c.status for c in karat.judge(case, looked).checks} == {Status.PASSED}
+    assert {c.name: c.status for c in carob.judge(case, paid).checks}["tool_calls_none"] is Status.FAILED
+    assert {c.status for c in carob.judge(case, looked).checks} == {Status.PASSED}
 
 
 CALLS = (
@@ -150,10 +150,10 @@ CALLS = (
 
 
 def test_a_broken_rule_fails_a_case_whose_threshold_holds(tmp_path: Path) -> None:
-    text = f"karat: 1\nrules: [{LOOK}]\ncases:\n  - {{id: a, prompt: p, scoring: {{soft_score: {{threshold: 0.1}}}}}}\n"
+    text = f"carob: 1\nrules: [{LOOK}]\ncases:\n  - {{id: a, prompt: p, scoring: {{soft_score: {{threshold: 0.1}}}}}}\n"
     case = suite(tmp_path, text).cases[0]
-    held = karat.judge(case, Trace(case_id="a", input="p", final_message="Done.", tool_calls=CALLS))
-    broken = karat.judge(case, Trace(case_id="a", input="p", final_message="Done.", tool_calls=CALLS[1:]))
+    held = carob.judge(case, Trace(case_id="a", input="p", final_message="Done.", tool_calls=CALLS))
+    broken = carob.judge(case, Trace(case_id="a", input="p", final_message="Done.", tool_calls=CALLS[1:]))
     assert (held.status, broken.status) == ("PASS", "FAIL")
     assert broken.hard_fail_triggered == ("rules",)
     assert broken.checks[-1].at.index == 0
@@ -171,8 +171,8 @@ def answer(prompt: str) -> dict:
 def test_what_was_not_triggered_is_reported_as_not_tested(tmp_path: Path) -> None:
     other = "{id: other, each: {call: never_called}, at_most: 1}"
     cases = "cases:\n  - {id: a, prompt: 'Yes, pay.'}\n  - {id: c, prompt: Hello.}\n"
-    made = suite(tmp_path, f"karat: 1\nrules: [{LOOK}, {other}]\n{cases}")
-    result = karat.run(made, target=answer, results_dir=tmp_path, workers=0)
+    made = suite(tmp_path, f"carob: 1\nrules: [{LOOK}, {other}]\n{cases}")
+    result = carob.run(made, target=answer, results_dir=tmp_path, workers=0)
     assert [record.status for record in result] == ["PASS", "PASS"]
     assert (result.summary.rules, result.summary.untested_rules) == (2, ("other",))
     assert result.exit_code is ExitCode.OK
@@ -180,9 +180,9 @@ def test_what_was_not_triggered_is_reported_as_not_tested(tmp_path: Path) -> Non
 
 
 def test_a_contract_of_which_nothing_was_triggered_exits_5(tmp_path: Path) -> None:
-    made = suite(tmp_path, f"karat: 1\nrules: [{LOOK}]\ncases:\n  - {{id: c, prompt: Hello.}}\n")
-    result = karat.run(made, target=answer, results_dir=tmp_path, workers=0)
+    made = suite(tmp_path, f"carob: 1\nrules: [{LOOK}]\ncases:\n  - {{id: c, prompt: Hello.}}\n")
+    result = carob.run(made, target=answer, results_dir=tmp_path, workers=0)
     assert result.exit_code is ExitCode.NOTHING_SELECTED
-    again = karat.rescore(result.journal.path)
+    again = carob.rescore(result.journal.path)
     assert again.exit_code is ExitCode.NOTHING_SELECTED
     assert again.summary.untested_rules == ("look",)

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-import karat
-from karat.errors import ConfigError, SuiteError
-from karat.suites.tool_reading import WITH_CASES
+import carob
+from carob.errors import ConfigError, SuiteError
+from carob.suites.tool_reading import WITH_CASES
 
 FIND_FIRST = """\
 rules:
@@ -19,7 +19,7 @@ rules:
     needs: { before: { call: find, success: true } }
 """
 READING = """\
-karat: 1
+carob: 1
 tool_names: { Desk-find: find, Desk-pay: pay }
 plain_text: success
 success: { find: { field: state, is: [here] } }
@@ -50,8 +50,8 @@ def messages(state: str) -> list[dict[str, Any]]:
 
 
 def verdict(folder: Path, policy: str, state: str) -> str:
-    judge = karat.prepare_judge(write(folder, policy))
-    [check] = judge(karat.trace_from_messages(messages(state))).checks
+    judge = carob.prepare_judge(write(folder, policy))
+    [check] = judge(carob.trace_from_messages(messages(state))).checks
     return check.status.value
 
 
@@ -70,32 +70,32 @@ def test_without_it_less_is_known(left_out: str, expected: str, tmp_path: Path) 
 
 def test_rules_that_read_calls_in_different_ways_are_judged_side_by_side(tmp_path: Path) -> None:
     write(tmp_path, READING + FIND_FIRST, "inner.yaml")
-    outer = 'karat: 1\nrules:\n  - {id: none, each: {call: "Desk-*"}, at_most: 1}\n  - inner.yaml\n'
-    judge = karat.prepare_judge(write(tmp_path, outer))
-    statuses = [check.status.value for check in judge(karat.trace_from_messages(messages("here"))).checks]
+    outer = 'carob: 1\nrules:\n  - {id: none, each: {call: "Desk-*"}, at_most: 1}\n  - inner.yaml\n'
+    judge = carob.prepare_judge(write(tmp_path, outer))
+    statuses = [check.status.value for check in judge(carob.trace_from_messages(messages("here"))).checks]
     assert statuses == ["failed", "passed"]
     with pytest.raises(ConfigError, match="different things of `success`"):
-        karat.Guard(str(tmp_path / "policy.yaml"))
+        carob.Guard(str(tmp_path / "policy.yaml"))
 
 
 @pytest.mark.parametrize(("state", "expected"), [("here", "passed"), ("gone", "failed")])
-def test_a_run_with_rules_of_karat_toml_reads_calls_so_too(
+def test_a_run_with_rules_of_carob_toml_reads_calls_so_too(
     state: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path, READING + FIND_FIRST)
-    write(tmp_path, 'rules = ["policy.yaml"]\n', "karat.toml")
-    write(tmp_path, "karat: 1\ncases: [{id: a, prompt: Pay., expected: {must_say_any: [Ok]}}]\n", "suite.yaml")
-    trace = karat.trace_from_messages(messages(state))
-    run = karat.run(tmp_path / "suite.yaml", lambda prompt: trace, results_dir=tmp_path / "runs", workers=0)
+    write(tmp_path, 'rules = ["policy.yaml"]\n', "carob.toml")
+    write(tmp_path, "carob: 1\ncases: [{id: a, prompt: Pay., expected: {must_say_any: [Ok]}}]\n", "suite.yaml")
+    trace = carob.trace_from_messages(messages(state))
+    run = carob.run(tmp_path / "suite.yaml", lambda prompt: trace, results_dir=tmp_path / "runs", workers=0)
     [record] = run
     assert [check.status.value for check in record.verdict.checks if check.rule_id] == [expected]
-    [again] = karat.rescore(run.journal, results_dir=tmp_path / "again").records
+    [again] = carob.rescore(run.journal, results_dir=tmp_path / "again").records
     assert again.verdict.checks == record.verdict.checks
 
 
 def test_a_guard_reads_calls_so_before_the_next_is_made(tmp_path: Path) -> None:
-    with karat.Guard(write(tmp_path, READING + FIND_FIRST)).conversation() as conversation:
+    with carob.Guard(write(tmp_path, READING + FIND_FIRST)).conversation() as conversation:
         conversation.report(conversation.allow("Desk-find", {}), {"state": "gone"})
         assert conversation.allow("Desk-pay", {}).rule == "find-first"
         conversation.report(conversation.allow("Desk-find", {}), {"state": "here"})
@@ -118,17 +118,17 @@ def test_a_guard_reads_calls_so_before_the_next_is_made(tmp_path: Path) -> None:
     ],
 )
 def test_what_can_be_wrong(line: str, problem: str, tmp_path: Path) -> None:
-    write(tmp_path, f"karat: 1\n{line}\n{FIND_FIRST}")
+    write(tmp_path, f"carob: 1\n{line}\n{FIND_FIRST}")
     with pytest.raises(SuiteError) as error:
-        karat.load_suite(tmp_path / "policy.yaml")
+        carob.load_suite(tmp_path / "policy.yaml")
     messages = [f"{one.path}: {one.message}" for one in error.value.problems]
     assert any(message.startswith(problem) for message in messages), messages
 
 
 def test_what_is_wrong_in_a_file_that_is_named_is_placed_there(tmp_path: Path) -> None:
-    write(tmp_path, f"karat: 1\nsuccess: {{ find: {{ field: x }} }}\n{FIND_FIRST}", "inner.yaml")
-    write(tmp_path, "karat: 1\nrules: [inner.yaml]\n")
+    write(tmp_path, f"carob: 1\nsuccess: {{ find: {{ field: x }} }}\n{FIND_FIRST}", "inner.yaml")
+    write(tmp_path, "carob: 1\nrules: [inner.yaml]\n")
     with pytest.raises(SuiteError) as error:
-        karat.load_suite(tmp_path / "policy.yaml")
+        carob.load_suite(tmp_path / "policy.yaml")
     [problem] = error.value.problems
     assert (Path(problem.file).name, problem.line, problem.path) == ("inner.yaml", 2, "success.find")

@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 from catalogs import CATALOG
-from karat.suites import loads
-from karat.suites.documents import yaml as yaml_document
+from carob.suites import loads
+from carob.suites.documents import yaml as yaml_document
 from suites.support import lines
 
 SUITE = """\
@@ -96,7 +96,7 @@ def nested_aliases() -> str:
         ),
         pytest.param(
             "# nothing\n",
-            ["s.yaml:1:1: the file is empty. `karat init` writes a first suite. [empty-file]"],
+            ["s.yaml:1:1: the file is empty. `carob init` writes a first suite. [empty-file]"],
             id="only-a-comment",
         ),
         pytest.param(

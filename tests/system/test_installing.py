@@ -1,4 +1,4 @@
-"""The command that installs an extra is one that works for the Karat at hand."""
+"""The command that installs an extra is one that works for the Carob at hand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from karat.system import installing
+from carob.system import installing
 
 COMMIT = "0123456789abcdef"
 
@@ -16,28 +16,28 @@ COMMIT = "0123456789abcdef"
 @pytest.mark.parametrize(
     ("origin", "command"),
     [
-        pytest.param(None, "install 'karat[http]'", id="index"),
+        pytest.param(None, "install 'carob[http]'", id="index"),
         pytest.param(
-            {"url": "https://me:secret@git.example/karat", "vcs_info": {"vcs": "git", "commit_id": COMMIT}},
-            f"install 'karat[http] @ git+https://git.example/karat@{COMMIT}'",
+            {"url": "https://me:secret@git.example/carob", "vcs_info": {"vcs": "git", "commit_id": COMMIT}},
+            f"install 'carob[http] @ git+https://git.example/carob@{COMMIT}'",
             id="repository",
         ),
         pytest.param(
-            {"url": "file:///home/me/my%20karat", "dir_info": {"editable": True}},
-            "install -e '/home/me/my karat[http]'",
+            {"url": "file:///home/me/my%20carob", "dir_info": {"editable": True}},
+            "install -e '/home/me/my carob[http]'",
             id="editable",
         ),
         pytest.param(
-            {"url": "file:///home/me/karat", "dir_info": {}}, "install '/home/me/karat[http]'", id="folder"
+            {"url": "file:///home/me/carob", "dir_info": {}}, "install '/home/me/carob[http]'", id="folder"
         ),
         pytest.param(
-            {"url": "file:///tmp/karat-1-py3-none-any.whl", "archive_info": {}},
-            "install 'karat[http] @ file:///tmp/karat-1-py3-none-any.whl'",
+            {"url": "file:///tmp/carob-1-py3-none-any.whl", "archive_info": {}},
+            "install 'carob[http] @ file:///tmp/carob-1-py3-none-any.whl'",
             id="wheel",
         ),
     ],
 )  # fmt: skip
-def test_an_extra_is_installed_from_where_karat_came(
+def test_an_extra_is_installed_from_where_carob_came(
     monkeypatch: pytest.MonkeyPatch, origin: dict[str, object] | None, command: str
 ) -> None:
     found = SimpleNamespace(read_text=lambda _: None if origin is None else json.dumps(origin))

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from karat.evidence import mcp_calls
-from karat.evidence.span_receiver import Receiver
-from karat.proxy.server import ServiceProxy
-from karat.system import loopback, memory_estimate
+from carob.evidence import mcp_calls
+from carob.evidence.span_receiver import Receiver
+from carob.proxy.server import ServiceProxy
+from carob.system import loopback, memory_estimate
 
 CALL = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "pay", "arguments": {"n": 1}}}
 ANSWER = {"jsonrpc": "2.0", "id": 7, "result": {"content": [{"type": "text", "text": "paid"}]}}

@@ -6,7 +6,7 @@ from http import HTTPStatus
 
 import pytest
 
-from karat.system.loopback_auth import LONGEST_ADDRESS, LoopbackGuard, RefusedRequest, new_token
+from carob.system.loopback_auth import LONGEST_ADDRESS, LoopbackGuard, RefusedRequest, new_token
 
 HOST = ("Host", "127.0.0.1:8000")
 DOOR = LoopbackGuard(8000, "secret")

@@ -11,11 +11,11 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from evidence.spans.span_factory import post, request, tool
-from karat.evidence.span_receiver import Receiver
-from karat.evidence.spans.otlp import SpanBatch
-from karat.evidence.spans.trace_context import TraceContext
-from karat.system import memory_estimate as weight
-from karat.system.memory_estimate import json_weight, protobuf_weight
+from carob.evidence.span_receiver import Receiver
+from carob.evidence.spans.otlp import SpanBatch
+from carob.evidence.spans.trace_context import TraceContext
+from carob.system import memory_estimate as weight
+from carob.system.memory_estimate import json_weight, protobuf_weight
 
 
 def field(number: int, *parts: bytes) -> bytes:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-import karat
-from karat.engine.processes import messages
-from karat.evidence.logs import jsonl_tail
-from karat.system import process_tree
+import carob
+from carob.engine.processes import messages
+from carob.evidence.logs import jsonl_tail
+from carob.system import process_tree
 
-SUITE = {"karat": 1, "cases": [{"id": "a", "prompt": "hi", "expected": {"must_say_any": ["hello"]}}]}
+SUITE = {"carob": 1, "cases": [{"id": "a", "prompt": "hi", "expected": {"must_say_any": ["hello"]}}]}
 
 
 @pytest.fixture
@@ -31,12 +31,12 @@ def test_macos_runs_cases_without_what_only_linux_has(tmp_path: Path) -> None:
     fd = messages.new_file(2)
     assert messages.tokens_in(fd) == set()
     os.close(fd)
-    assert karat.run(SUITE, lambda prompt: "hello", workers=0).ok
+    assert carob.run(SUITE, lambda prompt: "hello", workers=0).ok
 
 
 def test_windows_is_refused_in_one_line() -> None:
-    script = "import os; os.name = 'nt'; from karat.cli.entry import main; main()"
+    script = "import os; os.name = 'nt'; from carob.cli.entry import main; main()"
     done = subprocess.run([sys.executable, "-S", "-c", script], capture_output=True, text=True, check=False,
-                          env={"PYTHONPATH": str(Path(karat.__file__).parents[1])})  # fmt: skip
+                          env={"PYTHONPATH": str(Path(carob.__file__).parents[1])})  # fmt: skip
     assert done.returncode == 4
-    assert done.stderr == "karat: Karat runs on Linux and macOS. On Windows, run it in WSL. [platform]\n"
+    assert done.stderr == "carob: Carob runs on Linux and macOS. On Windows, run it in WSL. [platform]\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from karat.system import process_tree
+from carob.system import process_tree
 
 CHILD = "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])"
 PROGRAMS = {

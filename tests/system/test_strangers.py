@@ -7,8 +7,8 @@ import socket
 
 import pytest
 
-from karat.system import loopback
-from karat.system.loopback import Connection, HttpRequest, LoopbackServer, format_reply
+from carob.system import loopback
+from carob.system.loopback import Connection, HttpRequest, LoopbackServer, format_reply
 
 
 def serve(connection: Connection, request: HttpRequest) -> bool:

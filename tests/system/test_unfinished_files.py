@@ -7,11 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from karat.system.unfinished_files import create_unfinished
+from carob.system.unfinished_files import create_unfinished
 
 KILLED = """
 import os, signal, sys
-from karat.system.unfinished_files import create_unfinished
+from carob.system.unfinished_files import create_unfinished
 descriptor, path = create_unfinished(sys.argv[1])
 os.write(descriptor, b"half")
 os.kill(os.getpid(), signal.SIGKILL)

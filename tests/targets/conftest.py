@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from karat.model.suite import Case
-from karat.model.trace import Trace
-from karat.targets.base import RunContext, Target
-from karat.targets.catalog import build
-from karat.targets.config import TargetConfig
+from carob.model.suite import Case
+from carob.model.trace import Trace
+from carob.targets.base import RunContext, Target
+from carob.targets.catalog import build
+from carob.targets.config import TargetConfig
 
 HERE = Path(__file__).parent
 

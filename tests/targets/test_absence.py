@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-import karat
-from karat.checks.tools.names import ToolCallsAny, ToolCallsNone
-from karat.evidence.logs.events import tool_calls
-from karat.evidence.recorder import Recorder
-from karat.model.trace import PossibleCall, ToolCall, Trace, TraceError
-from karat.model.verdict import Status
-from karat.targets.base import RunContext, TargetError
-from karat.targets.browser.log import TurnLog, select_own_lines, wait_until_quiet
-from karat.targets.browser.options import LogOptions
+import carob
+from carob.checks.tools.names import ToolCallsAny, ToolCallsNone
+from carob.evidence.logs.events import tool_calls
+from carob.evidence.recorder import Recorder
+from carob.model.trace import PossibleCall, ToolCall, Trace, TraceError
+from carob.model.verdict import Status
+from carob.targets.base import RunContext, TargetError
+from carob.targets.browser.log import TurnLog, select_own_lines, wait_until_quiet
+from carob.targets.browser.options import LogOptions
 from targets.conftest import ask, case, opened
 from targets.http.server import Asked, serving
 
@@ -29,10 +29,10 @@ NONE = ToolCallsNone("delete")
 # -- the library
 
 
-def suite(folder: Path, expected: dict[str, Any]) -> karat.Suite:
+def suite(folder: Path, expected: dict[str, Any]) -> carob.Suite:
     file = folder / "suite.json"
     file.write_text(json.dumps({"version": "0.3", "cases": [{"id": "a", "prompt": "Hi", "expected": expected}]}))
-    return karat.load_suite(str(file))
+    return carob.load_suite(str(file))
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_trace_that_was_made_without_tool_calls_did_not_observe_them(
     tmp_path: Path, made: dict[str, Any], status: Status
 ) -> None:
     (only,) = suite(tmp_path, {"tool_calls_none": ["delete"]}).cases
-    checks = karat.judge(only, karat.Trace(case_id="a", final_message="Done.", **made)).checks
+    checks = carob.judge(only, carob.Trace(case_id="a", final_message="Done.", **made)).checks
     (result,) = [check for check in checks if check.name == "tool_calls_none"]
     assert result.status is status
     assert status is not Status.UNKNOWN or "give it tool_calls=()" in result.found
@@ -170,7 +170,7 @@ async def test_a_filter_that_never_matched_observed_nothing(
 
 @pytest.mark.parametrize("tools", [("delete",), ()], ids=["one-tool", "any-tool"])
 def test_a_line_of_nuls_is_not_the_absence_of_a_call(tools: tuple[str, ...]) -> None:
-    from karat.checks.tools.names import not_understood
+    from carob.checks.tools.names import not_understood
 
     trace = Trace(case_id="a", tool_calls=(), telemetry=('{"source": "turn", "event": "end"}', "\0" * 80))
     assert "it contains 80 NUL characters. Have the app open its log in append mode" in (
@@ -212,8 +212,8 @@ async def test_a_target_hands_the_configured_events_to_what_records_the_turn(tmp
 
 def test_without_a_field_that_names_it_a_logged_call_may_be_a_late_one() -> None:
     lines = ('{"source": "turn", "event": "start"}', '{"source": "tool.delete", "event": "start"}')
-    named = '{"source": "tool.look", "event": "start", "talk": "karat-1"}'
-    own, possible = select_own_lines((*lines, named, "-> refund"), "karat-1", DIALECT)
+    named = '{"source": "tool.look", "event": "start", "talk": "carob-1"}'
+    own, possible = select_own_lines((*lines, named, "-> refund"), "carob-1", DIALECT)
     assert own == (lines[0], named)
     assert [call.text for call in possible] == ["delete", "refund"]
     assert all("telemetry = { complete = true }" in call.why and "correlation_field" in call.why for call in possible)
@@ -238,9 +238,9 @@ def test_after_a_quiet_moment_a_turn_has_the_calls_that_begin_in_it(
     lines: list[tuple[str, str]], own: int, late: list[str]
 ) -> None:
     written = tuple(event(*each) for each in lines)
-    kept, possible = select_own_lines(written, "karat-1", "", was_quiet=True)
+    kept, possible = select_own_lines(written, "carob-1", "", was_quiet=True)
     assert (len(kept), [call.text for call in possible]) == (own, late)
-    assert select_own_lines(written, "karat-1", "")[0] == ()
+    assert select_own_lines(written, "carob-1", "")[0] == ()
 
 
 async def test_a_log_is_quiet_once_nothing_was_written_for_a_moment(tmp_path: Path) -> None:

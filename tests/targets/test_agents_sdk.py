@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from karat.model.suite import Case, TurnDecision
-from karat.model.trace import Trace
-from karat.targets.base import TargetError
-from karat.targets.in_process.agents_sdk import SdkRuns
+from carob.model.suite import Case, TurnDecision
+from carob.model.trace import Trace
+from carob.targets.base import TargetError
+from carob.targets.in_process.agents_sdk import SdkRuns
 
 CASE = Case(id="a", prompt="Pay it.", checks=())
 PAY = {"type": "function_call", "call_id": "c1", "name": "pay", "arguments": '{"id": "A"}'}

@@ -15,15 +15,15 @@ from typing import Any
 
 import pytest
 
-import karat
+import carob
 from evidence.spans.span_factory import Span, post, request, span, tool
-from karat.evidence.logs.events import tool_calls
-from karat.model.run import CaseRecord
-from karat.model.verdict import Status
-from karat.targets.browser.log import TurnLog
-from karat.targets.browser.options import LogOptions
-from karat.targets.config import TargetConfig
-from karat.targets.python import Conversation
+from carob.evidence.logs.events import tool_calls
+from carob.model.run import CaseRecord
+from carob.model.verdict import Status
+from carob.targets.browser.log import TurnLog
+from carob.targets.browser.options import LogOptions
+from carob.targets.config import TargetConfig
+from carob.targets.python import Conversation
 from targets.wrappers.test_mcp_evidence import StandIn, call
 
 CASES = 50
@@ -50,7 +50,7 @@ def strangers(unnamed: bool) -> list[Span]:
     for headers in FINISHED[-3:]:
         spans += [tool(name, headers["traceparent"][3:35]) for name in (FORBIDDEN, MISSING)]
         entry = headers["baggage"].partition("=")[2]
-        spans += [tool(name, f"{next(_foreign):032x}", karat__case=entry) for name in (FORBIDDEN, MISSING)]
+        spans += [tool(name, f"{next(_foreign):032x}", carob__case=entry) for name in (FORBIDDEN, MISSING)]
     return spans
 
 
@@ -99,7 +99,7 @@ def run(agent: str, folder: Path, **config: Any) -> dict[str, CaseRecord]:
     file.write_text(json.dumps({"version": "0.3", "cases": cases}))
     root = Path(__file__).parents[1]
     target = TargetConfig(kind="python", spec=f"{__name__}:{agent}", root=root, **config)
-    result = karat.run(str(file), target, results_dir=folder, concurrency=CASES)
+    result = carob.run(str(file), target, results_dir=folder, concurrency=CASES)
     return {record.case.id: record for record in result}
 
 
@@ -155,7 +155,7 @@ async def test_fifty_at_once_in_one_log_have_their_own_lines(tmp_path: Path) -> 
         return json.dumps({"source": source, "event": event, "talk": talk}) + "\n"
 
     async def turn(number: int) -> list[str]:
-        own, late = f"karat-{number:03}", f"karat-over-{number:03}"
+        own, late = f"carob-{number:03}", f"carob-over-{number:03}"
         with closing(TurnLog(file, options, own)) as log, file.open("a", buffering=1) as app:
             for talk, tool in ((late, FORBIDDEN), ("stranger", MISSING), (own, USED), (late, MISSING)):
                 app.write(written(talk, f"tool.{tool}", "start"))

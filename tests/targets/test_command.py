@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from karat.errors import ConfigError
-from karat.model.trace import Message, ToolCall
-from karat.targets.base import RunContext, TargetError
+from carob.errors import ConfigError
+from carob.model.trace import Message, ToolCall
+from carob.targets.base import RunContext, TargetError
 
 from .conftest import PROGRAM, ask, case, opened
 
@@ -186,7 +186,7 @@ async def test_the_end_of_stderr_is_kept_and_the_rest_drained() -> None:
 
 
 async def test_output_over_the_cap_is_drained(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karat.targets.child_process.STDOUT_CAP", 100_000)
+    monkeypatch.setattr("carob.targets.child_process.STDOUT_CAP", 100_000)
     code = "write({'final_message': 'x'})\nfor _ in range(1000): sys.stdout.write('y' * 30_000)"
     tracemalloc.start()
     try:
@@ -311,7 +311,7 @@ async def test_relative_to_the_root_and_without_an_interpreter(tmp_path: Path) -
 
 
 def test_the_documented_lines_are_json() -> None:
-    from karat.targets import command
+    from carob.targets import command
 
     lines = [line.strip() for line in (command.__doc__ or "").splitlines() if line.startswith("    {")]
     assert len(lines) == 5

@@ -6,14 +6,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from karat.errors import ConfigError, ExitCode
-from karat.model.suite import Case
-from karat.model.trace import Trace
-from karat.plugins.project import find_project
-from karat.targets import catalog
-from karat.targets.base import RunContext
-from karat.targets.capabilities import Limits
-from karat.targets.config import Config, TargetConfig, parse_rate, read_config, read_options, resolve
+from carob.errors import ConfigError, ExitCode
+from carob.model.suite import Case
+from carob.model.trace import Trace
+from carob.plugins.project import find_project
+from carob.targets import catalog
+from carob.targets.base import RunContext
+from carob.targets.capabilities import Limits
+from carob.targets.config import Config, TargetConfig, parse_rate, read_config, read_options, resolve
 from packages import Installs
 
 FULL = """
@@ -38,7 +38,7 @@ options = { depth = 3 }
 """
 
 
-def write(directory: Path, text: str, name: str = "karat.toml") -> Path:
+def write(directory: Path, text: str, name: str = "carob.toml") -> Path:
     file = directory / name
     file.write_text(text)
     return file
@@ -79,12 +79,12 @@ def test_the_nearest_upward_counts(tmp_path: Path) -> None:
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
     assert read_config(find_project(inner)) == Config(project=find_project(inner))
-    write(tmp_path, "[tool.karat]\ntarget = 'command:outer'\n", "pyproject.toml")
+    write(tmp_path, "[tool.carob]\ntarget = 'command:outer'\n", "pyproject.toml")
     assert read_config(find_project(inner)).target == "command:outer"
     write(inner, "[tool.other]\n", "pyproject.toml")
-    assert read_config(find_project(inner)).target == "command:outer", "a pyproject without [tool.karat] says nothing"
+    assert read_config(find_project(inner)).target == "command:outer", "a pyproject without [tool.carob] says nothing"
     write(inner, "broken = \n", "pyproject.toml")
-    assert read_config(find_project(inner)).target == "command:outer", "nor does one that is broken and not about Karat"
+    assert read_config(find_project(inner)).target == "command:outer", "nor does one that is broken and not about Carob"
     write(tmp_path / "a", "target = 'command:toml'\n")
     assert read_config(find_project(inner)).target == "command:toml"
 
@@ -112,21 +112,21 @@ def test_the_nearest_upward_counts(tmp_path: Path) -> None:
         pytest.param("a = 1\na = 2", ": it is not TOML: ", id="twice"),
     ],
 )
-@pytest.mark.parametrize(("name", "head"), [("karat.toml", "# first line"), ("pyproject.toml", "[tool.karat]")])
+@pytest.mark.parametrize(("name", "head"), [("carob.toml", "# first line"), ("pyproject.toml", "[tool.carob]")])
 def test_problems(tmp_path: Path, text: str, message: str, name: str, head: str) -> None:
-    table = "[tool.karat.targets" if name == "pyproject.toml" else "[targets"
+    table = "[tool.carob.targets" if name == "pyproject.toml" else "[targets"
     file = write(tmp_path, f"{head}\n{text}".replace("[targets", table), name)
     with pytest.raises(ConfigError) as caught:
         read_config(find_project(tmp_path))
     place = f"{file}{message}" if message.startswith(":") else str(file)
-    assert str(caught.value).replace("tool.karat.", "").startswith(place)
-    assert message in str(caught.value).replace("tool.karat.", "")
+    assert str(caught.value).replace("tool.carob.", "").startswith(place)
+    assert message in str(caught.value).replace("tool.carob.", "")
     assert "\n" not in str(caught.value)
     assert caught.value.exit_code == ExitCode.USAGE
 
 
 def test_not_utf8(tmp_path: Path) -> None:
-    (tmp_path / "karat.toml").write_bytes(b"a = '\xff'")
+    (tmp_path / "carob.toml").write_bytes(b"a = '\xff'")
     with pytest.raises(ConfigError, match="cannot be read"):
         read_config(find_project(tmp_path))
 
@@ -234,8 +234,8 @@ class Outside:
 
 
 def test_entry_points(installs: Installs) -> None:
-    installs("karat.targets", ("outside", f"{__name__}:Outside"), ("bad", "no_such:X"))
+    installs("carob.targets", ("outside", f"{__name__}:Outside"), ("bad", "no_such:X"))
     target = catalog.build(TargetConfig(kind="outside", spec="s"))
     assert (target.options, target.limits) == ({"outside": "s"}, Limits(1))
-    with pytest.raises(ConfigError, match=r"entry point 'bad' of karat.targets: cannot be loaded: ModuleNotFoundError"):
+    with pytest.raises(ConfigError, match=r"entry point 'bad' of carob.targets: cannot be loaded: ModuleNotFoundError"):
         catalog.build(TargetConfig(kind="bad", spec="s"))

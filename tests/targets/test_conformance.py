@@ -10,10 +10,10 @@ from time import monotonic
 import msgspec
 import pytest
 
-from karat.errors import SuiteError
-from karat.journal.limits import cap_trace
-from karat.model.trace import TEXT_CAP, Trace, TraceError
-from karat.targets.base import RunContext, TargetError
+from carob.errors import SuiteError
+from carob.journal.limits import cap_trace
+from carob.model.trace import TEXT_CAP, Trace, TraceError
+from carob.targets.base import RunContext, TargetError
 
 from .behaviours import HUGE
 from .conftest import PROGRAM, ask, case, opened

@@ -12,15 +12,15 @@ from typing import Any
 import msgspec
 import pytest
 
-import karat
+import carob
 from evidence.spans.span_factory import tool
 from evidence.spans.test_reading import ROOT, SAYS, TOP, USER, T, chat, read
-from karat.checks.tools.validity import EndedByItself, ValidArguments
-from karat.model.check import CheckSpec
-from karat.model.suite import Case
-from karat.model.trace import Tokens, ToolCall, Trace
-from karat.model.verdict import Status
-from karat.targets.base import RunContext, Target
+from carob.checks.tools.validity import EndedByItself, ValidArguments
+from carob.model.check import CheckSpec
+from carob.model.suite import Case
+from carob.model.trace import Tokens, ToolCall, Trace
+from carob.model.verdict import Status
+from carob.targets.base import RunContext, Target
 from targets.conftest import opened
 from targets.http.server import Asked, http, serving
 
@@ -129,7 +129,7 @@ async def test_how_a_graph_ended(graphs: Path, prompt: str, ended_by: str, statu
 
 async def test_a_limit_is_an_error_where_nothing_asks_how_it_ended(graphs: Path) -> None:
     async with opened("langgraph", "booking_graph:graph", graphs, options={"recursion_limit": 8}) as target:
-        with pytest.raises(karat.TargetError, match="recursion_limit"):
+        with pytest.raises(carob.TargetError, match="recursion_limit"):
             await target.run(case("forever"), RunContext())
 
 
@@ -203,7 +203,7 @@ import json, os, urllib.request
 def post(method, params, headers):
     body = json.dumps({"jsonrpc": "2.0", "id": method, "method": method, "params": params}).encode()
     sent = {"Content-Type": "application/json", **headers}
-    request = urllib.request.Request(os.environ["KARAT_MCP_URL"], body, sent)
+    request = urllib.request.Request(os.environ["CAROB_MCP_URL"], body, sent)
     urllib.request.urlopen(request, timeout=20).read()
 
 
@@ -277,9 +277,9 @@ def test_where_no_schema_is_known(kind: str) -> None:
 def test_a_scripted_user_that_runs_out_of_turns(tmp_path: Path) -> None:
     suite = tmp_path / "s.yaml"
     suite.write_text(
-        "karat: 1\nname: s\ncases:\n  - id: a\n    prompt: Refund me.\n    max_turns: 2\n"
+        "carob: 1\nname: s\ncases:\n  - id: a\n    prompt: Refund me.\n    max_turns: 2\n"
         "    replies: [{asks_for: [order number], say: A-17.}]\n    expected: {ended: true}\n"
     )
-    run = karat.run(suite, lambda prompt: {"final_message": "What is the order number?", "tool_calls": []})
+    run = carob.run(suite, lambda prompt: {"final_message": "What is the order number?", "tool_calls": []})
     (result,) = [check for check in run.records[0].verdict.checks if check.name == "ended"]
     assert (result.status, result.found) == (Status.FAILED, "cut off: max_turns")

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from karat.targets.conversation import timeout
+from carob.targets.conversation import timeout
 
 
 async def waiting(seconds: float | None, started: asyncio.Event) -> str:

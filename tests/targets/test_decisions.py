@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from karat.model.suite import TurnDecision
-from karat.targets.base import TargetError
-from karat.targets.decisions import CallDecision, WaitingCall, decide
+from carob.model.suite import TurnDecision
+from carob.targets.base import TargetError
+from carob.targets.decisions import CallDecision, WaitingCall, decide
 
 PAY, FEE, QUESTION = WaitingCall("pay", {"to": "Ada", "amount": 80}), WaitingCall("fee", [1]), WaitingCall("", "Sure?")
 ALL = ("*",)

@@ -18,17 +18,17 @@ from langchain_core.messages import AIMessage
 from langchain_core.tools import BaseTool, tool
 from langgraph.graph import START, MessagesState, StateGraph
 
-import karat
-from karat.checks.tools.names import ToolCallsNone
-from karat.evidence.merge import merge_calls
-from karat.evidence.recorder import Recorder
-from karat.model.faults import Stub
-from karat.model.trace import ToolCall
-from karat.model.verdict import Status
-from karat.proxy.faults.world import CaseWorld, FaultError
-from karat.targets.in_process.cases import RunningCase
-from karat.targets.in_process.wrapping import WRAPPING, wrap_function
-from karat.targets.python import Conversation
+import carob
+from carob.checks.tools.names import ToolCallsNone
+from carob.evidence.merge import merge_calls
+from carob.evidence.recorder import Recorder
+from carob.model.faults import Stub
+from carob.model.trace import ToolCall
+from carob.model.verdict import Status
+from carob.proxy.faults.world import CaseWorld, FaultError
+from carob.targets.in_process.cases import RunningCase
+from carob.targets.in_process.wrapping import WRAPPING, wrap_function
+from carob.targets.python import Conversation
 from targets.conftest import ask, opened
 
 ROOT = Path(__file__).parents[2]
@@ -177,7 +177,7 @@ def test_a_thread_of_an_earlier_case_makes_absence_unknown_and_is_nobodys_call()
         servant.ask(pay)
     assert second.ran_calls == []
     assert [call.text for call in second.possible_calls] == ["refund"]
-    trace = second.with_ran_calls(karat.Trace(case_id="b", final_message="Done.", tool_calls=()))
+    trace = second.with_ran_calls(carob.Trace(case_id="b", final_message="Done.", tool_calls=()))
     found = NONE.judge(trace)
     assert found.status is Status.UNKNOWN
     assert "one case in each process" in str(found.found)
@@ -329,7 +329,7 @@ def test_classes_are_as_they_were_once_no_target_is_open() -> None:
 
 def test_a_run_without_frameworks_loads_none_and_wraps_nothing() -> None:
     code = (
-        "import sys, threading; from karat.targets.in_process.wrapping import WRAPPING\n"
+        "import sys, threading; from carob.targets.in_process.wrapping import WRAPPING\n"
         "start = threading.Thread.start; WRAPPING.open()\n"
         "assert threading.Thread.start is start; assert not WRAPPING.classes\n"
         "names = {name.partition('.')[0] for name in sys.modules}\n"
@@ -340,8 +340,8 @@ def test_a_run_without_frameworks_loads_none_and_wraps_nothing() -> None:
 
 def test_a_class_that_is_loaded_later_is_wrapped_then() -> None:
     code = (
-        "from karat.targets.in_process.wrapping import WRAPPING; from karat.evidence.recorder import Recorder\n"
-        "from karat.targets.in_process.cases import RunningCase\n"
+        "from carob.targets.in_process.wrapping import WRAPPING; from carob.evidence.recorder import Recorder\n"
+        "from carob.targets.in_process.cases import RunningCase\n"
         "WRAPPING.open()\n"
         "from langchain_core.tools import tool\n"
         "@tool\n"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from karat.targets.interrupts import Interrupt, decisions, interrupt_text, resume
+from carob.targets.interrupts import Interrupt, decisions, interrupt_text, resume
 
 PLAIN = [Interrupt("a", "How many?")]
 PAY = {"name": "pay", "args": {"room": "Blue"}, "description": "Pay Blue?"}

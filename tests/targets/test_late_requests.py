@@ -15,8 +15,8 @@ from typing import Any
 import httpx2
 import pytest
 
-import karat
-from karat.model.verdict import CaseStatus
+import carob
+from carob.model.verdict import CaseStatus
 from scripted_model import serve
 
 RULES: dict[str, Any] = {
@@ -97,12 +97,12 @@ def test_a_late_request_of_one_case_is_none_of_the_next(
     faults = {"faults": [{"model": {"empty": True}}]} if fault else {}
     cases = [{"id": "first", "prompt": "first", "expected": expected}]
     cases.append({"id": "second", "prompt": "second", "expected": expected, **faults})
-    (tmp_path / "suite.json").write_text(json.dumps({"karat": 1, "cases": cases}))
+    (tmp_path / "suite.json").write_text(json.dumps({"carob": 1, "cases": cases}))
     target = f'[targets.bank]\nuse = "python:{__name__}:{agent}"\ntelemetry = {{ models = true }}\n'
-    (tmp_path / "karat.toml").write_text(target)
+    (tmp_path / "carob.toml").write_text(target)
     with serve(RULES) as model:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{model.url}/v1")
-        done = karat.run("suite.json", "bank", workers=0, results_dir="results")
+        done = carob.run("suite.json", "bank", workers=0, results_dir="results")
     found = {record.case.id: record for record in done.journal.records()}
     assert found["first"].verdict.status is CaseStatus.PASS
     record = found["second"]

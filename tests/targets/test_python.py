@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from karat.errors import ConfigError
-from karat.targets.base import RunContext, TargetError
+from carob.errors import ConfigError
+from carob.targets.base import RunContext, TargetError
 
 from .conftest import ask, case, opened
 
 MODULE = """
 import asyncio, functools, os
-from karat.model.trace import Trace, TraceError, ToolCall
+from carob.model.trace import Trace, TraceError, ToolCall
 
 NUMBER = 3
 
@@ -33,7 +33,7 @@ class Callable:
     def method(self, prompt): return f"method {prompt}"
 instance = Callable()
 later = lambda prompt: awaited(prompt)
-def environment(prompt): return os.environ.get("KARAT_TEST", "unset")
+def environment(prompt): return os.environ.get("CAROB_TEST", "unset")
 def no_prompt(): return "x"
 def needs(prompt, model): return "x"
 def trace(prompt): return Trace(case_id="", final_message="t", tool_calls=(ToolCall("a", object()),))
@@ -67,9 +67,9 @@ class Mute(Exception):
 def mute(prompt): raise Mute
 def timed(prompt): return {"final_message": "fine", "timings": {"model_ms": float(prompt)}}
 def limited_trace(prompt):
-    import karat
-    from karat.model.trace import TraceError
-    return karat.Trace(case_id="", error=TraceError("agent", "429", retry_after=4.0))
+    import carob
+    from carob.model.trace import TraceError
+    return carob.Trace(case_id="", error=TraceError("agent", "429", retry_after=4.0))
 """
 
 
@@ -98,7 +98,7 @@ def agents(tmp_path: Path) -> Path:
 )
 async def test_called_as_it_asks(agents: Path, function: str, said: str) -> None:
     async with opened(
-        "python", f"{agents.stem}:{function}", agents.parent, env={"KARAT_TEST": "from config"}
+        "python", f"{agents.stem}:{function}", agents.parent, env={"CAROB_TEST": "from config"}
     ) as target:
         trace = await target.run(case("p"), RunContext(given="given"))
     assert trace.final_message == said
@@ -120,7 +120,7 @@ async def test_called_as_it_asks(agents: Path, function: str, said: str) -> None
         pytest.param("unset.py:f", "KeyError: 'NOT_SET_HERE' at {}/unset.py:2", id="raised-by-a-library"),
         pytest.param("imports.py:f", "ModuleNotFoundError: No module named 'absent_thing'", id="import-inside"),
         pytest.param("{}:no_prompt", "does not take the prompt", id="no-parameter"),
-        pytest.param("{}:needs", "needs 'model', which Karat cannot provide", id="unknown-parameter"),
+        pytest.param("{}:needs", "needs 'model', which Carob cannot provide", id="unknown-parameter"),
     ],
 )
 async def test_what_cannot_be_opened(agents: Path, spec: str, message: str) -> None:
@@ -137,8 +137,8 @@ async def test_what_cannot_be_opened(agents: Path, spec: str, message: str) -> N
 
 
 async def test_environment_is_put_back(agents: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KARAT_TEST", "before")
-    async with opened("python", f"{agents.stem}:environment", agents.parent, env={"KARAT_TEST": "x"}) as target:
+    monkeypatch.setenv("CAROB_TEST", "before")
+    async with opened("python", f"{agents.stem}:environment", agents.parent, env={"CAROB_TEST": "x"}) as target:
         assert (await ask(target, "p")).final_message == "x"
     async with opened("python", f"{agents.stem}:environment", agents.parent) as target:
         assert (await ask(target, "p")).final_message == "before"
@@ -278,10 +278,10 @@ def test_a_hanging_agent_does_not_keep_the_process_alive() -> None:
     script = """
         import asyncio, time
         from pathlib import Path
-        from karat.model.suite import Case
-        from karat.targets.base import RunContext
-        from karat.targets.catalog import build
-        from karat.targets.config import TargetConfig
+        from carob.model.suite import Case
+        from carob.targets.base import RunContext
+        from carob.targets.catalog import build
+        from carob.targets.config import TargetConfig
         async def main():
             target = build(TargetConfig(kind="python", spec="behaviours.py:sync_agent", root=Path({root!r})))
             await target.open()

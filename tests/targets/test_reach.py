@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-import karat
-from karat.proxy.faults.world import CaseWorld
-from karat.targets.base import TargetError
-from karat.targets.in_process import reach
+import carob
+from carob.proxy.faults.world import CaseWorld
+from carob.targets.base import TargetError
+from carob.targets.in_process import reach
 
 
 @pytest.mark.parametrize(
@@ -19,8 +19,8 @@ def test_without_a_tool_class_no_stub_can_land(
     stubs: bool, elsewhere: bool, refused: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world_of = {"stubs": {"get": {"result": 1}}} if stubs else {"faults": [{"model": {"hang": True}}]}
-    suite = karat.load_suite(
-        {"karat": 1, "cases": [{"id": "A", "prompt": "?", "expected": {"min_words": 1}, **world_of}]}
+    suite = carob.load_suite(
+        {"carob": 1, "cases": [{"id": "A", "prompt": "?", "expected": {"min_words": 1}, **world_of}]}
     )
     world = CaseWorld.of(suite.cases[0])
     assert world is not None

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from karat.proxy.faults.world import FaultError
-from karat.targets.in_process.result_forms import McpResult, PlainForm, TextForRefusal, ToolUseResult
+from carob.proxy.faults.world import FaultError
+from carob.targets.in_process.result_forms import McpResult, PlainForm, TextForRefusal, ToolUseResult
 
 BLOCK = SimpleNamespace(text="plain")
 OPENED: dict[str, tuple[type[PlainForm], Any, object, bool]] = {

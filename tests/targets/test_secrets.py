@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from karat.engine.work import finish_case
-from karat.journal.redaction import Redactor
-from karat.model.run import Item
-from karat.model.suite import Case
-from karat.model.trace import REMOVED, Trace
-from karat.targets.base import RunContext
-from karat.targets.capabilities import secrets_of
-from karat.targets.catalog import build
-from karat.targets.config import TargetConfig
+from carob.engine.work import finish_case
+from carob.journal.redaction import Redactor
+from carob.model.run import Item
+from carob.model.suite import Case
+from carob.model.trace import REMOVED, Trace
+from carob.targets.base import RunContext
+from carob.targets.capabilities import secrets_of
+from carob.targets.catalog import build
+from carob.targets.config import TargetConfig
 
 AROUND: dict[str, dict[str, Any]] = {
     "nothing": {},

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.evidence.merge import merge_telemetry
-from karat.evidence.recorder import Recorder
-from karat.journal.limits import cap_trace
-from karat.model.trace import ToolCall, Trace
-from karat.targets.base import TargetError
-from karat.targets.short_form import Short, ShortCall, read, to_trace, tool_call
+from carob.evidence.merge import merge_telemetry
+from carob.evidence.recorder import Recorder
+from carob.journal.limits import cap_trace
+from carob.model.trace import ToolCall, Trace
+from carob.targets.base import TargetError
+from carob.targets.short_form import Short, ShortCall, read, to_trace, tool_call
 
 from .conftest import case
 

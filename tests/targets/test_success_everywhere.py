@@ -14,9 +14,9 @@ import pytest
 
 from evidence.spans.span_factory import span, tool
 from evidence.spans.test_reading import ROOT, TOP, T, read
-from karat.model.trace import ToolCall, Trace
-from karat.proxy.server import ServiceProxy
-from karat.targets.base import RunContext
+from carob.model.trace import ToolCall, Trace
+from carob.proxy.server import ServiceProxy
+from carob.targets.base import RunContext
 from targets.conftest import ask, case, opened
 from targets.http.server import LAST, Asked, constantly, http, serving, sse, started
 from targets.results_table import RAISED, TABLE, as_text

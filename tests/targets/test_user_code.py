@@ -6,7 +6,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from karat.targets.user_code import DaemonThreads
+from carob.targets.user_code import DaemonThreads
 
 variable: ContextVar[str] = ContextVar("variable", default="unset")
 
@@ -63,8 +63,8 @@ async def test_what_an_agent_puts_into_the_context_stays_there() -> None:
 
 
 async def test_quick_calls_let_the_event_loop_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karat.targets.user_code.QUICK", 30)  # so that every call is waited for in place
-    monkeypatch.setattr("karat.targets.user_code.TURN", 0)
+    monkeypatch.setattr("carob.targets.user_code.QUICK", 30)  # so that every call is waited for in place
+    monkeypatch.setattr("carob.targets.user_code.TURN", 0)
     threads, turns = DaemonThreads("test-turns"), 0
 
     async def count() -> None:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from karat.model.run import CaseRecord, Summary
-from karat.model.trace import ToolCall, Trace, TraceError
-from karat.model.verdict import CaseStatus, Group, Status
-from karat.terminal.ending import MOST, next_steps, show_details, show_summary
-from karat.terminal.screen import CaseLines, Screen, Verbosity, show, wants_colour, width, wrap
+from carob.model.run import CaseRecord, Summary
+from carob.model.trace import ToolCall, Trace, TraceError
+from carob.model.verdict import CaseStatus, Group, Status
+from carob.terminal.ending import MOST, next_steps, show_details, show_summary
+from carob.terminal.screen import CaseLines, Screen, Verbosity, show, wants_colour, width, wrap
 from reports.runs import MemoryRun, check, every_status, interrupted, passing, record, tried_again
 from reports.statuses import in_every_way
 
@@ -159,7 +159,7 @@ def test_width(text: str, columns: int) -> None:
 
 
 def test_plain_reports_do_not_load_rich() -> None:
-    code = "import sys, karat.reports.catalog, karat.terminal.screen; sys.exit('rich' in sys.modules)"
+    code = "import sys, carob.reports.catalog, carob.terminal.screen; sys.exit('rich' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
@@ -205,14 +205,14 @@ def test_long_answers_and_many_failures_are_cut_unless_all_is_asked_for() -> Non
     ("summary", "steps"),
     [
         pytest.param(Summary(passed=1, total=1), [], id="green"),
-        pytest.param(Summary(failed=1), ["karat rerun 'a b/s.jsonl'", "karat view 'a b'"], id="failed"),
+        pytest.param(Summary(failed=1), ["carob rerun 'a b/s.jsonl'", "carob view 'a b'"], id="failed"),
         pytest.param(
             Summary(failed=1, partial=1),
-            ["karat rerun 'a b/s.jsonl' --status fail,partial", "karat view 'a b'"],
+            ["carob rerun 'a b/s.jsonl' --status fail,partial", "carob view 'a b'"],
             id="partial",
         ),
         pytest.param(
-            Summary(failed=1, incomplete="stopped"), ["karat resume 'a b/s.jsonl'", "karat view 'a b'"], id="incomplete"
+            Summary(failed=1, incomplete="stopped"), ["carob resume 'a b/s.jsonl'", "carob view 'a b'"], id="incomplete"
         ),
     ],
 )
@@ -230,7 +230,7 @@ NARROW = [
     pytest.param("  " + "x" * 30 + " y", 20, "  " + "x" * 30 + "\n  y", id="a-long-word-stays-whole"),
     pytest.param("\x1b[1mone two\x1b[0m three", 13, "\x1b[1mone two\x1b[0m three", id="colours-take-no-room"),
     pytest.param(
-        "  look at them  karat view some/folder", 20, "  look at them  karat view some/folder", id="a-command"
+        "  look at them  carob view some/folder", 20, "  look at them  carob view some/folder", id="a-command"
     ),
     pytest.param("宽宽 宽宽 宽宽", 10, "宽宽 宽宽\n宽宽", id="wide-letters"),
 ]

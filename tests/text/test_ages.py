@@ -6,11 +6,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from karat.text.ages.stated import ages_by, doubtful_ages, stated_ages
-from karat.text.ages.words import UNREAD
-from karat.text.regexes.examples import example as example_of
-from karat.text.regexes.lazy import holds_any, small_letters
-from karat.text.words import PUBLISHED
+from carob.text.ages.stated import ages_by, doubtful_ages, stated_ages
+from carob.text.ages.words import UNREAD
+from carob.text.regexes.examples import example as example_of
+from carob.text.regexes.lazy import holds_any, small_letters
+from carob.text.words import PUBLISHED
 
 SEED_REGEX = r"(?i)[0-9]{1,4}\s*(?:m|min|minute|minutes)"
 HOUR, DAY = 60.0, 1440.0

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from karat.text.prose.asking import find_request, find_request_for
-from karat.text.words import WordLists
+from carob.text.prose.asking import find_request, find_request_for
+from carob.text.words import WordLists
 
 ORDER = "order number"
 

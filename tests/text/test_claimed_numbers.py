@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.text.numbers.claimed import numbers_in, stated_numbers
-from karat.text.numbers.tokens import all_numbers, canonical
-from karat.text.words import LISTS, PUBLISHED
+from carob.text.numbers.claimed import numbers_in, stated_numbers
+from carob.text.numbers.tokens import all_numbers, canonical
+from carob.text.words import LISTS, PUBLISHED
 
 SPACES = " \xa0\u2007\u2009\u202f"
 amounts = st.integers(1000, 10**12)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.text.command_lines import read_command, read_line, wrapped_words
-from karat.text.exit_codes import stated_exit_code
-from karat.text.globs import matches_glob
+from carob.text.command_lines import read_command, read_line, wrapped_words
+from carob.text.exit_codes import stated_exit_code
+from carob.text.globs import matches_glob
 
 LINES = {
     "pytest": (["pytest"], True, False),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from karat.text.prose.asking import gives_consent
+from carob.text.prose.asking import gives_consent
 
 pytestmark = pytest.mark.quick
 

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from karat.journal.redaction import Redactor
-from karat.model.trace import REMOVED, TEXT_CAP, Trace, TraceError
-from karat.text.encodings import SecretSearch
+from carob.journal.redaction import Redactor
+from carob.model.trace import REMOVED, TEXT_CAP, Trace, TraceError
+from carob.text.encodings import SecretSearch
 
 
 def utf8(text: str) -> bytes:

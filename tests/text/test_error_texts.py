@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from karat.text.tool_results import call_success
+from carob.text.tool_results import call_success
 
 FAILURES = (
     "Error from server (Forbidden): pods is forbidden", "psql: error: connection to server failed",

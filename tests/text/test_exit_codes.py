@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from karat.text.exit_codes import DEEPEST, HEAD_LINES, stated_exit_code
-from karat.text.free_text import is_free_text
-from karat.text.globs import matches_glob, why_bad_glob
+from carob.text.exit_codes import DEEPEST, HEAD_LINES, stated_exit_code
+from carob.text.free_text import is_free_text
+from carob.text.globs import matches_glob, why_bad_glob
 
 STATED = "Process exited with code 1"
 NESTED: object = {"exit_code": 3}

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from karat.text.characters import folded
-from karat.text.folding import fold, fold_phrase, glyphs, lines, original_span, original_span_of_lines
+from carob.text.characters import folded
+from carob.text.folding import fold, fold_phrase, glyphs, lines, original_span, original_span_of_lines
 
 # Characters that change their length, melt into neighbours, vanish or break lines, among harmless ones.
 TRICKY = "aAsSeEiIkK 12.,-_ßẞİıſŉǰﬀﬃﬆΐΰᾳᾴΣςͅ\u0301\u0308\u030c\u0307가\u1100\u1161\u11a8\u0958\u2126\u212b\u0344"

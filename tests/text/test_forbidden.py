@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from karat.text.forbidden import SecretText, widen_name
+from carob.text.forbidden import SecretText, widen_name
 
 SECRET = SecretText("KRT-5d81c07e")
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from karat.checks.catalog import catalog_for
-from karat.plugins.project import Project
-from karat.suites.formats import golden, karat1
-from karat.suites.shapes.containers import RecordShape
-from karat.targets.short_form import Short, ShortCall
-from karat.text.key_names import MOST, SYNONYMS, meant_keys, synonyms_of
+from carob.checks.catalog import catalog_for
+from carob.plugins.project import Project
+from carob.suites.formats import golden, carob1
+from carob.suites.shapes.containers import RecordShape
+from carob.targets.short_form import Short, ShortCall
+from carob.text.key_names import MOST, SYNONYMS, meant_keys, synonyms_of
 
 CATALOG = catalog_for(Project())
-SUITE = karat1.shape(tuple(CATALOG.fields), tuple(CATALOG.groups))
+SUITE = carob1.shape(tuple(CATALOG.fields), tuple(CATALOG.groups))
 EXPECTED = {field.name for field in CATALOG.fields}
 CALL = {"tool", "arguments", "success", "result", "error", "times", "never"}
 LEVELS: dict[str, set[str]] = {

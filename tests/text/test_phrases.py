@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.text.folding import fold
-from karat.text.phrases import find, find_any, find_any_word, find_word, word_spans
+from carob.text.folding import fold
+from carob.text.phrases import find, find_any, find_any_word, find_word, word_spans
 
 words = st.text("aAbsS PRé_1ß\u0301\u200b’'-—\n", max_size=30)
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.text.regexes import safe_regex
-from karat.text.regexes.safe_regex import RegexTimeout, compile_pattern, find_all, find_seen, matches_empty, search
-from karat.text.regexes.syntax import BadPattern
+from carob.text.regexes import safe_regex
+from carob.text.regexes.safe_regex import RegexTimeout, compile_pattern, find_all, find_seen, matches_empty, search
+from carob.text.regexes.syntax import BadPattern
 
 HANGING = "(?:a|aa)+$"
 HUNG = "a" * 60 + "b"

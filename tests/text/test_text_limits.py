@@ -5,14 +5,14 @@ from collections.abc import Callable
 
 import pytest
 
-from karat.text.ages.stated import doubtful_ages, stated_ages
-from karat.text.forbidden import find_phrase, find_regex
-from karat.text.numbers.claimed import stated_numbers
-from karat.text.numbers.whole import ground, number_spans, unread_number
-from karat.text.phrases import find, find_word
-from karat.text.prose.asking import find_request
-from karat.text.prose.claims import claims
-from karat.text.regexes.safe_regex import find_seen
+from carob.text.ages.stated import doubtful_ages, stated_ages
+from carob.text.forbidden import find_phrase, find_regex
+from carob.text.numbers.claimed import stated_numbers
+from carob.text.numbers.whole import ground, number_spans, unread_number
+from carob.text.phrases import find, find_word
+from carob.text.prose.asking import find_request
+from carob.text.prose.claims import claims
+from carob.text.regexes.safe_regex import find_seen
 
 SIZE = 2**14
 SECONDS = 3

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.text.forbidden import find_phrase
-from karat.text.phrases import find
-from karat.text.views import all_words, is_plain, rendered_view, visible_words, wide_forms, without_hidden
+from carob.text.forbidden import find_phrase
+from carob.text.phrases import find
+from carob.text.views import all_words, is_plain, rendered_view, visible_words, wide_forms, without_hidden
 
 MARKUP = st.lists(
     st.sampled_from(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from karat.text.tool_names import is_named_in, is_same_tool, is_word_of, may_be_same_tool
+from carob.text.tool_names import is_named_in, is_same_tool, is_word_of, may_be_same_tool
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from karat.text.tool_results import (
+from carob.text.tool_results import (
     call_success,
     missing_fields,
     parse_result,

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from karat.text.numbers.whole import ground, number_spans
+from carob.text.numbers.whole import ground, number_spans
 
 prose = st.text("abcdefgh ,.;:!?\n-()é“—\xa0", max_size=30)
 

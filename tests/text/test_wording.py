@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from karat.analysis.check.report import interval_words
-from karat.scoring.intervals import Estimate
-from karat.terminal.bar import span
-from karat.text.wording import dollars, percent
+from carob.analysis.check.report import interval_words
+from carob.scoring.intervals import Estimate
+from carob.terminal.bar import span
+from carob.text.wording import dollars, percent
 
 
 @pytest.mark.parametrize(

@@ -14,5 +14,5 @@ __all__ = ["browser"]
 def viewed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        with site(tmp_path_factory.mktemp("project") / "karat-results") as made:
+        with site(tmp_path_factory.mktemp("project") / "carob-results") as made:
             yield made

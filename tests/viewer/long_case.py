@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from catalogs import CATALOG
-from karat.evidence.merge import merge_turns
-from karat.journal.writer import begin, encode
-from karat.model.run import CaseRecord, Footer, Header, Summary
-from karat.model.trace import Message, SpanNode, Tokens, ToolCall, Trace
-from karat.model.verdict import CaseStatus
-from karat.scoring.verdicts import judge_case
-from karat.suites.reading import read_suite
+from carob.evidence.merge import merge_turns
+from carob.journal.writer import begin, encode
+from carob.model.run import CaseRecord, Footer, Header, Summary
+from carob.model.trace import Message, SpanNode, Tokens, ToolCall, Trace
+from carob.model.verdict import CaseStatus
+from carob.scoring.verdicts import judge_case
+from carob.suites.reading import read_suite
 
 SUITE = """\
-karat: 1
+carob: 1
 defaults:
   expected:
     must_not_say: [as an AI]
@@ -132,7 +132,7 @@ def write_run(folder: Path, size: int = SIZE) -> Path:
     header = Header(
         run_id="long",
         suite=str(suite),
-        suite_format="karat",
+        suite_format="carob",
         suite_sha256=hashlib.sha256(suite.read_bytes()).hexdigest(),
         target="python:agent:answer",
         started_at="2026-11-15T18:30:11Z",

@@ -14,15 +14,15 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-import karat
-from karat import api
-from karat.journal.index import Index
-from karat.journal.reader import Journal
-from karat.journal.writer import encode
+import carob
+from carob import api
+from carob.journal.index import Index
+from carob.journal.reader import Journal
+from carob.journal.writer import encode
 
 OK = {"must_say_any": ["ok"]}
 SUITE = {
-    "karat": 1,
+    "carob": 1,
     "cases": [
         {
             "id": "refund",
@@ -73,7 +73,7 @@ def answer(prompt: str, better: bool) -> object:
 def recorded(folder: Path) -> tuple[Path, Path]:
     """The journals of a worse run and of a better one after it, the first with files."""
     for better in (False, True):
-        karat.run(SUITE, lambda prompt, better=better: answer(prompt, better), results_dir=folder)
+        carob.run(SUITE, lambda prompt, better=better: answer(prompt, better), results_dir=folder)
         time.sleep(0.01)
     first, second = sorted(folder.glob("*.jsonl"), key=lambda path: Journal(path).header.started_at)
     _attach(first)
@@ -96,7 +96,7 @@ def _attach(journal: Path) -> None:
         "root": "/etc/passwd",
     }
     head, first, *rest = journal.read_bytes().splitlines(keepends=True)
-    record = msgspec.json.decode(first, type=karat.CaseRecord)
+    record = msgspec.json.decode(first, type=carob.CaseRecord)
     changed = structs.replace(record, trace=structs.replace(record.trace, attachments=files))
     journal.write_bytes(b"".join([head, encode(changed) + b"\n", *rest]))
 

@@ -1,4 +1,4 @@
-"""The page of an audit, from the file that `karat audit` leaves next to a journal."""
+"""The page of an audit, from the file that `carob audit` leaves next to a journal."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from analysis.audit.test_audit_reports import FAULTY, as_json, summary
-from karat.journal.index import IndexedRun
-from karat.model.run import Summary
-from karat.reports.html.pages import environment
-from karat.viewer.app import TEMPLATES
-from karat.viewer.pages import audit_page, run_head
+from carob.journal.index import IndexedRun
+from carob.model.run import Summary
+from carob.reports.html.pages import environment
+from carob.viewer.app import TEMPLATES
+from carob.viewer.pages import audit_page, run_head
 from reports.runs import HEADER
 
 

@@ -1,6 +1,6 @@
 """The page of a case with sixty calls in a real Chromium, the same in the viewer and in the report.
 
-Pictures of it go to the folder KARAT_SCREENSHOTS, if there is one.
+Pictures of it go to the folder CAROB_SCREENSHOTS, if there is one.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import pytest
 from playwright.sync_api import expect
 
 from browsing import RULES, Seen, axe_faults, browser, is_too_wide, looking, opened
-from karat.journal.index import Index
-from karat.journal.reader import Journal
-from karat.reports.html.report import HtmlReport
+from carob.journal.index import Index
+from carob.journal.reader import Journal
+from carob.reports.html.report import HtmlReport
 from viewer.long_case import CALLS, UNSEEN, write_run
 from viewer.runs import serving
 
@@ -131,7 +131,7 @@ ALL = dict.fromkeys(("transcript", "expectations", "raw"), tuple(RULES))
 
 @pytest.mark.parametrize("judged", [FEW, pytest.param(ALL, marks=pytest.mark.thorough)], ids=["few", "all"])
 def test_it_is_accessible_and_fits(browser, pages: CasePages, tmp_path: Path, judged: dict) -> None:
-    folder = Path(os.environ.get("KARAT_SCREENSHOTS") or tmp_path)
+    folder = Path(os.environ.get("CAROB_SCREENSHOTS") or tmp_path)
     with opened(browser, pages.viewer) as page_shown:
         page = page_shown.page
         for key, name in enumerate(ALL, 1):

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from karat import api
-from karat.errors import JournalError, UsageError
+from carob import api
+from carob.errors import JournalError, UsageError
 from viewer.runs import Site
 
 
@@ -30,21 +30,21 @@ def asked(
 
 
 def test_the_token_is_in_the_path_and_no_cookie_is_set(viewed: Site) -> None:
-    for path in ("/", f"/run/{viewed.first}", f"/run/{viewed.first}?text=a", "/none", "/static/karat.js"):
+    for path in ("/", f"/run/{viewed.first}", f"/run/{viewed.first}?text=a", "/none", "/static/carob.js"):
         _, headers, body = asked(viewed, path)
         assert "set-cookie" not in headers
         assert viewed.token not in body
     assert asked(viewed, "/run/x/")[0] == 404  # no redirect to an address without the token
 
 
-@pytest.mark.parametrize("path", ["/", "/static/karat.js", "/compare", "/run/x/case/0/0/file/0", "/none"])
+@pytest.mark.parametrize("path", ["/", "/static/carob.js", "/compare", "/run/x/case/0/0/file/0", "/none"])
 def test_without_the_token_nothing_is_shown(viewed: Site, path: str) -> None:
     port, token = urlsplit(viewed.root).port, viewed.token
     wrong = token[:-1] + ("A" if token[-1] != "A" else "B")
     for given in ("", "/", "//", f"/{wrong}", f"/{token[:-1]}", f"/{token}x", f"/%2e/{token}", f"/x/{token}"):
-        status, _, body = asked(viewed, path, {"Cookie": f"karat-{port}={token}"}, token=given)
+        status, _, body = asked(viewed, path, {"Cookie": f"carob-{port}={token}"}, token=given)
         assert status == 403, given
-        assert body == "A request came without the token of this address. Open the address that `karat view` printed.\n"
+        assert body == "A request came without the token of this address. Open the address that `carob view` printed.\n"
     assert asked(viewed, f"{path}?token={token}", token="")[0] == 403
 
 
@@ -111,7 +111,7 @@ def test_an_address_that_is_too_long_is_refused(viewed: Site) -> None:
 
 
 def test_every_answer_has_its_rules(viewed: Site) -> None:
-    for path in ("/", f"/run/{viewed.first}", "/none", "/static/karat.css", f"/run/{viewed.first}/case/0/0/file/0"):
+    for path in ("/", f"/run/{viewed.first}", "/none", "/static/carob.css", f"/run/{viewed.first}/case/0/0/file/0"):
         _, headers, _ = asked(viewed, path)
         assert "default-src 'none'" in headers["content-security-policy"]
         assert "unsafe" not in headers["content-security-policy"]
@@ -138,10 +138,10 @@ def test_folders_without_runs_and_foreign_journals_are_one_line(tmp_path, monkey
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with pytest.raises(UsageError, match="no folder of results found here"):
         api.open_viewer()
-    (tmp_path / "karat-results").mkdir()
-    with pytest.raises(UsageError, match=r"karat-results: no run found here\. Run a suite first"):
+    (tmp_path / "carob-results").mkdir()
+    with pytest.raises(UsageError, match=r"carob-results: no run found here\. Run a suite first"):
         api.open_viewer()
-    log = tmp_path / "karat-results" / "log.jsonl"
+    log = tmp_path / "carob-results" / "log.jsonl"
     log.write_text('{"a": 1}\n')
     with pytest.raises(UsageError, match=r"The \.jsonl files there are not journals"):
         api.open_viewer()
@@ -149,7 +149,7 @@ def test_folders_without_runs_and_foreign_journals_are_one_line(tmp_path, monkey
         api.open_viewer(log)
     with pytest.raises(UsageError, match="it cannot be read: No such file"):
         api.open_viewer("nowhere")
-    assert os.listdir(tmp_path / "karat-results") == ["log.jsonl"]
+    assert os.listdir(tmp_path / "carob-results") == ["log.jsonl"]
 
 
 def test_a_browser_that_cannot_be_opened_is_told(viewed: Site, monkeypatch, tmp_path) -> None:

@@ -12,12 +12,12 @@ from urllib.request import urlopen
 
 import pytest
 
-import karat
-from karat.cli.main import run
+import carob
+from carob.cli.main import run
 from viewer.runs import serving
 
 SUITE = """
-karat: 1
+carob: 1
 cases:
   - id: "row-{n}"
     prompt: "row {n}"
@@ -50,7 +50,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         patch.chdir(folder)
-        for name, text in (("suite.yaml", SUITE), ("agent.py", AGENT), ("karat.toml", CONFIG)):
+        for name, text in (("suite.yaml", SUITE), ("agent.py", AGENT), ("carob.toml", CONFIG)):
             Path(name).write_text(text)
         return dict(_said())
 
@@ -58,17 +58,17 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def _said() -> Iterator[tuple[str, str]]:
     reports = [word for name in ("junit", "github-summary", "html") for word in ("--report", name)]
     yield "terminal", _line("run", "suite.yaml", "-t", "python:agent:answer", "--workers", "0", *reports)
-    for path in Path("karat-results").iterdir():
+    for path in Path("carob-results").iterdir():
         if path.suffix != ".jsonl":
             yield path.name.partition("Z")[2] or path.name, path.read_text()
-    (journal,) = map(str, Path("karat-results").glob("*.jsonl"))
+    (journal,) = map(str, Path("carob-results").glob("*.jsonl"))
     yield "rescore", _line("rescore", journal, "--results-dir", "again")
     for form in ("terminal", "json", "markdown", "html"):
         yield f"compare {form}", _line("compare", journal, journal, "--format", form)
-    yield "history", _line("history", "karat-results")
+    yield "history", _line("history", "carob-results")
     _line("baseline", "set", journal)
     yield "baseline", _line("baseline", "show", "suite.yaml")
-    yield "library", json.dumps(karat.compare_runs(journal, journal).new.figures)
+    yield "library", json.dumps(carob.compare_runs(journal, journal).new.figures)
     yield from _pages()
 
 
@@ -83,7 +83,7 @@ def _pages() -> Iterator[tuple[str, str]]:
     def read(address: str) -> str:
         return str(urlopen(address, timeout=20).read().decode())
 
-    with serving(Path("karat-results")) as address:
+    with serving(Path("carob-results")) as address:
         runs, root = read(address), address.removesuffix("/")
         key = re.findall(r"/run/([0-9a-f]+)", runs)[0]
         yield "page of runs", runs

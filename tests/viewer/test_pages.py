@@ -1,6 +1,6 @@
 """Every page of the viewer in a real Chromium: evidence in one click, filters, keyboard, deep links, a live run.
 
-Pictures of the pages go to the folder KARAT_SCREENSHOTS, if there is one.
+Pictures of the pages go to the folder CAROB_SCREENSHOTS, if there is one.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import cast
 import pytest
 from msgspec import structs
 
-import karat
+import carob
 from browsing import Seen, axe_faults, is_too_wide, looking, opened
-from karat import api
-from karat.analysis.compare import report as words
-from karat.journal.index import Index
-from karat.journal.writer import begin, encode
+from carob import api
+from carob.analysis.compare import report as words
+from carob.journal.index import Index
+from carob.journal.writer import begin, encode
 from reports.hostile import HOSTILE, run_saying
 from viewer.runs import OK, SUITE, Site, answer, serving
 
@@ -32,10 +32,10 @@ STRANGE = (
 @pytest.fixture(scope="module")
 def audited(viewed: Site) -> str:
     """The key of a run of a case of each status with an audit beside it."""
-    from karat.cli.main import run
+    from carob.cli.main import run
 
     few = {**SUITE, "cases": cast(list[object], SUITE["cases"])[:4]}
-    result = karat.run(few, lambda prompt: answer(prompt, False), results_dir=viewed.folder / "few")
+    result = carob.run(few, lambda prompt: answer(prompt, False), results_dir=viewed.folder / "few")
     assert run(["audit", result.journal.path]) in (0, 1)
     return Index.key_of(Path(result.journal.path))
 
@@ -56,7 +56,7 @@ def pages(site: Site, audited: str) -> dict[str, str]:
 
 
 def test_every_page_is_accessible_and_fits(browser, viewed: Site, audited: str, tmp_path: Path) -> None:
-    folder = Path(os.environ.get("KARAT_SCREENSHOTS") or tmp_path)
+    folder = Path(os.environ.get("CAROB_SCREENSHOTS") or tmp_path)
     with opened(browser, viewed.address) as page_shown:
         for name, path in pages(viewed, audited).items():
             page_shown.page.goto(viewed.root + path)
@@ -138,8 +138,8 @@ def test_filters_keyboard_and_deep_links(browser, viewed: Site) -> None:
         assert page_shown.said == []
 
 
-def test_compare_tells_what_karat_compare_tells(browser, viewed: Site) -> None:
-    first, second = sorted(viewed.folder.glob("*.jsonl"), key=lambda path: karat.Journal(path).header.started_at)
+def test_compare_tells_what_carob_compare_tells(browser, viewed: Site) -> None:
+    first, second = sorted(viewed.folder.glob("*.jsonl"), key=lambda path: carob.Journal(path).header.started_at)
     headline = words.headline(api.compare_runs(first, second))
     with opened(browser, viewed.address) as page_shown:
         page_shown.page.get_by_role("link", name="compare with the previous run").first.click()
@@ -160,7 +160,7 @@ def test_the_runs_show_commit_cost_and_who_is_flaky(browser, tmp_path: Path, mon
     ):
         subprocess.run(["git", *arguments], check=True)
     table = {"came back": "pp|ff|pp", "both": "pf|pp|pp", "broke": "pp|pp|ff", "fine": "pp|pp|pp"}
-    suite = {"karat": 1, "cases": [{"id": name, "prompt": name, "expected": OK} for name in table]}
+    suite = {"carob": 1, "cases": [{"id": name, "prompt": name, "expected": OK} for name in table]}
     for run in range(3):
         left = {name: list(letters.split("|")[run]) for name, letters in table.items()}
 
@@ -168,7 +168,7 @@ def test_the_runs_show_commit_cost_and_who_is_flaky(browser, tmp_path: Path, mon
             said = "ok" if left[prompt].pop(0) == "p" else "no"
             return {"final_message": said, "metadata": {"cost_usd": 0.25}}
 
-        karat.run(suite, agent, repeat=2, results_dir=tmp_path / "runs")
+        carob.run(suite, agent, repeat=2, results_dir=tmp_path / "runs")
     with serving(tmp_path / "runs") as address, opened(browser, address) as page_shown:
         flaky = page_shown.page.locator(".flaky").inner_text()
         assert "both 5 of 6 passed" in flaky
@@ -177,14 +177,14 @@ def test_the_runs_show_commit_cost_and_who_is_flaky(browser, tmp_path: Path, mon
         assert "fine" not in flaky
         row = page_shown.page.locator("tr[data-row]").first.inner_text()
         assert "$2.00" in row
-        commit = karat.Journal(next((tmp_path / "runs").glob("*.jsonl"))).header.project
+        commit = carob.Journal(next((tmp_path / "runs").glob("*.jsonl"))).header.project
         assert commit is not None
         assert commit.commit[:10] in row
         assert page_shown.page.locator(".trend").count() == 1
 
 
 def test_a_run_that_goes_on_fills_in(browser, viewed: Site) -> None:
-    whole = next(path for path in viewed.folder.glob("*.jsonl") if karat.Journal(path).summary.failed == 0)
+    whole = next(path for path in viewed.folder.glob("*.jsonl") if carob.Journal(path).summary.failed == 0)
     lines = whole.read_bytes().splitlines(keepends=True)
     live = viewed.folder / "live.jsonl"
     live.write_bytes(b"".join(lines[:3]))

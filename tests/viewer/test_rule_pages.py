@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-import karat
-from karat.journal.index import CaseFilter, Index, IndexedRun
-from karat.plugins.project import find_project
-from karat.reports.html.pages import environment
-from karat.viewer.app import TEMPLATES, application
-from karat.viewer.pages import OfRun, run_head
-from karat.viewer.rule_pages import rules_page
+import carob
+from carob.journal.index import CaseFilter, Index, IndexedRun
+from carob.plugins.project import find_project
+from carob.reports.html.pages import environment
+from carob.viewer.app import TEMPLATES, application
+from carob.viewer.pages import OfRun, run_head
+from carob.viewer.rule_pages import rules_page
 
 SUITE = {
-    "karat": 1,
+    "carob": 1,
     "rules": [
         {
             "id": "look-first",
@@ -42,7 +42,7 @@ def agent(prompt: str) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Index, IndexedRun]]:
     folder = tmp_path_factory.mktemp("rules")
-    karat.run(SUITE, agent, results_dir=folder, workers=0)
+    carob.run(SUITE, agent, results_dir=folder, workers=0)
     index = Index([folder])
     index.refresh()
     yield index, index.runs()[0]
@@ -88,8 +88,8 @@ def test_a_rule_that_is_not_there_shows_all(run: tuple[Index, IndexedRun]) -> No
 
 
 def test_a_run_without_rules_says_what_they_are(tmp_path: Path) -> None:
-    karat.run(
-        {"karat": 1, "cases": [{"id": "a", "prompt": "a", "expected": {"min_words": 1}}]},
+    carob.run(
+        {"carob": 1, "cases": [{"id": "a", "prompt": "a", "expected": {"min_words": 1}}]},
         agent,
         results_dir=tmp_path,
         workers=0,

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-import karat
+import carob
 from browsing import axe_faults, browser, is_too_wide, looking, opened
-from karat.journal.index import Index
+from carob.journal.index import Index
 from viewer.runs import serving
 
 __all__ = ["browser"]
 
-SUITE = """karat: 1
+SUITE = """carob: 1
 cases:
   - { id: asks, prompt: asks, expected: { asks_for: [order number] } }
   - { id: says, prompt: says, expected: { must_say_any: [sorted] } }
@@ -35,7 +35,7 @@ import os
 def answer(prompt):
     if prompt == "down":
         raise RuntimeError("the model is down")
-    passes = prompt == "fine" or (prompt == "says" and os.environ["KARAT_SAYS"] == "ok")
+    passes = prompt == "fine" or (prompt == "says" and os.environ["CAROB_SAYS"] == "ok")
     return "sorted" if passes else "Thanks. Okay, done."
 def quick(prompt):
     return answer(prompt)
@@ -57,12 +57,12 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runs]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         patch.chdir(folder)
-        for name, text in (("suite.yaml", SUITE), ("agent.py", AGENT), ("karat.toml", CONFIG)):
+        for name, text in (("suite.yaml", SUITE), ("agent.py", AGENT), ("carob.toml", CONFIG)):
             Path(name).write_text(text)
         keys = []
         for target, says in (("careful", "ok"), ("careful", "no"), ("careful", "ok"), ("quick", "no")):
-            patch.setenv("KARAT_SAYS", says)
-            result = karat.run("suite.yaml", target, results_dir="runs", repeat=1, workers=0)
+            patch.setenv("CAROB_SAYS", says)
+            result = carob.run("suite.yaml", target, results_dir="runs", repeat=1, workers=0)
             keys.append(Index.key_of(Path(result.journal.path)))
         with serving(Path("runs")) as address:
             yield Runs(address.removesuffix("/"), keys[:3], keys[3])

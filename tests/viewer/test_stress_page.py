@@ -1,4 +1,4 @@
-"""The page of a stress run, from the file that `karat stress` leaves next to a journal."""
+"""The page of a stress run, from the file that `carob stress` leaves next to a journal."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from karat.analysis.stress.model import CellResult, CellStatus, StressFinding, StressReport
-from karat.analysis.stress.report import stress_json
-from karat.journal.index import IndexedRun
-from karat.model.run import Summary
-from karat.reports.html.pages import environment
-from karat.viewer.app import TEMPLATES
-from karat.viewer.pages import run_head, stress_page
+from carob.analysis.stress.model import CellResult, CellStatus, StressFinding, StressReport
+from carob.analysis.stress.report import stress_json
+from carob.journal.index import IndexedRun
+from carob.model.run import Summary
+from carob.reports.html.pages import environment
+from carob.viewer.app import TEMPLATES
+from carob.viewer.pages import run_head, stress_page
 from reports.runs import HEADER
 
 CELL = CellResult(

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import karat
+import carob
 from benchmarks.watch import POLICY, Collector, check_spans
 from evidence.exports.sources import FILES
-from karat.evidence.exports.otlp import split_requests
-from karat.watch.judging import missing_turn
+from carob.evidence.exports.otlp import split_requests
+from carob.watch.judging import missing_turn
 from watch.watched import (
     FORGETS_TO_LOOK,
     HELD,
@@ -30,8 +30,8 @@ from watch.watched import (
 )
 
 Start = Callable[..., Watched]
-LATER = "karat_watch_conversations_judged_again_total"
-JUDGED = "karat_watch_conversations_judged_total"
+LATER = "carob_watch_conversations_judged_again_total"
+JUDGED = "carob_watch_conversations_judged_total"
 
 
 def test_a_conversation_is_judged_once_when_it_is_complete_and_quiet(start: Start) -> None:
@@ -47,8 +47,8 @@ def test_a_conversation_is_judged_once_when_it_is_complete_and_quiet(start: Star
     watched.wait(PATIENCE)
     assert watched.verdicts("s-2") == [HELD]
     assert watched.figure(JUDGED) == 1
-    assert watched.figure("karat_rule_verdicts_total", rule="look-first", verdict="held") == 1
-    assert watched.figure("karat_rule_verdicts_total", rule="never-refund", verdict="not_triggered") == 1
+    assert watched.figure("carob_rule_verdicts_total", rule="look-first", verdict="held") == 1
+    assert watched.figure("carob_rule_verdicts_total", rule="never-refund", verdict="not_triggered") == 1
 
 
 @pytest.mark.parametrize(
@@ -80,10 +80,10 @@ def test_a_late_span_has_it_judged_again_under_the_same_name(start: Start) -> No
     first, second = watched.verdicts("s-2")
     assert first["look-first"] == "unknown"
     assert second == {**HELD, "never-refund": "not_triggered"}  # what was unknown is taken back
-    assert {event["karat.judgement"].partition(":")[0] for _, event in watched.collector.events} != {""}
-    assert len({event["karat.judgement"].partition(":")[0] for _, event in watched.collector.events}) == 1
+    assert {event["carob.judgement"].partition(":")[0] for _, event in watched.collector.events} != {""}
+    assert len({event["carob.judgement"].partition(":")[0] for _, event in watched.collector.events}) == 1
     assert watched.figure(LATER) == 1
-    assert watched.figure("karat_watch_spans_total", what="late") == 1
+    assert watched.figure("carob_watch_spans_total", what="late") == 1
 
 
 def test_a_span_that_is_sent_twice_changes_nothing(start: Start) -> None:
@@ -95,7 +95,7 @@ def test_a_span_that_is_sent_twice_changes_nothing(start: Start) -> None:
     watched.send(*spans)
     watched.wait()
     assert watched.verdicts("s-3") == [HELD]
-    assert watched.figure("karat_watch_spans_total", what="repeated") == 2 * len(spans)
+    assert watched.figure("carob_watch_spans_total", what="repeated") == 2 * len(spans)
 
 
 @pytest.mark.parametrize("missing", [1, -1], ids=["tool", "root"])
@@ -109,7 +109,7 @@ def test_what_a_lost_span_hides_is_unknown(start: Start, missing: int) -> None:
     [verdicts] = watched.verdicts(session)
     assert verdicts["never-refund"] == "unknown"
     assert "broken" not in verdicts.values()
-    assert watched.figure("karat_watch_conversations_incomplete_total") == (missing == -1)
+    assert watched.figure("carob_watch_conversations_incomplete_total") == (missing == -1)
 
 
 def test_what_later_spans_repeat_is_not_lost(start: Start) -> None:
@@ -148,7 +148,7 @@ def test_spans_of_no_agent_are_no_conversation(start: Start) -> None:
     span = {"traceId": "77" * 16, "spanId": "11" * 8, "name": "GET /", "startTimeUnixNano": 1, "endTimeUnixNano": 2}
     watched.send(span)
     watched.wait()
-    assert watched.figure("karat_watch_conversations_without_agent_total") == 1
+    assert watched.figure("carob_watch_conversations_without_agent_total") == 1
     assert watched.figure(JUDGED) == 0
 
 
@@ -158,8 +158,8 @@ def test_what_was_let_go_may_have_been_anything(start: Start) -> None:
     watched.send(*turn(PLAIN))
     watched.wait()
     watched.wait(100)
-    assert watched.figure("karat_watch_conversations_let_go_total") == 1
-    assert watched.figure("karat_watch_held_spans") == 0
+    assert watched.figure("carob_watch_conversations_let_go_total") == 1
+    assert watched.figure("carob_watch_held_spans") == 0
     watched.send(*turn(UNASKED_AND_UNSEEN, session="s-2"))
     watched.wait()
     assert watched.verdicts("s-2")[-1]["explicit-yes"] == "broken"
@@ -238,7 +238,7 @@ def test_the_end_judges_what_is_complete_and_keeps_the_rest(start: Start) -> Non
     "name", [path.name for path in sorted(FILES.glob("*-otlp.*"))] + ["made"], ids=lambda name: name
 )
 def test_the_same_spans_in_a_file_come_out_the_same(start: Start, tmp_path: Path, name: str) -> None:
-    """As `karat check` says of a file that the SDK of a platform sent."""
+    """As `carob check` says of a file that the SDK of a platform sent."""
     policy = POLICY + "  - { id: lookups, each: { call: lookup_order }, where: each.arguments.order != '' }\n"
     if name == "made":
         path = tmp_path / "made.jsonl"
@@ -247,14 +247,14 @@ def test_the_same_spans_in_a_file_come_out_the_same(start: Start, tmp_path: Path
     else:
         path = FILES / name
     watched = start(policy=policy)
-    judge = karat.prepare_judge(str(watched.policy))
+    judge = carob.prepare_judge(str(watched.policy))
     data = path.read_bytes()
     for body in split_requests(data) if path.suffix == ".pb" else data.splitlines():
         kind = "application/x-protobuf" if path.suffix == ".pb" else "application/json"
         assert watched.post(body, Content_Type=kind) == 200
     watched.wait(PATIENCE)
     expected = {}
-    for conversation in karat.read_conversations(path):
+    for conversation in carob.read_conversations(path):
         verdicts = judge.judge(conversation.trace, conversation.tags, conversation.metadata)  # type: ignore[union-attr]
         expected[conversation.id] = {v.rule: v.outcome.value for v in verdicts if v.outcome != "not_triggered"}
     assert {name: watched.verdicts(name)[-1:] for name in expected} == {
@@ -303,7 +303,7 @@ VALUES: st.SearchStrategy[Json] = st.recursive(
 )
 KEYS = st.sampled_from(
     ["gen_ai.operation.name", "gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.tool.name", "session.id",
-     "gen_ai.tool.call.arguments", "openinference.span.kind", "input.value", "karat.case", "metadata", "user.id"]
+     "gen_ai.tool.call.arguments", "openinference.span.kind", "input.value", "carob.case", "metadata", "user.id"]
 )  # fmt: skip
 TEXTS = st.sampled_from(["chat", "execute_tool", "invoke_agent", "LLM", "TOOL", '[{"role": "user", "parts": 3}]', "{"])
 HOSTILE = st.fixed_dictionaries(
@@ -339,7 +339,7 @@ def test_hostile_spans_end_nothing(
         watched.send(*turn(PLAIN, session="after"))
         watched.wait(PATIENCE)
         assert watched.verdicts("after") == [HELD]
-        assert watched.figure("karat_watch_open_conversations") == 0
+        assert watched.figure("carob_watch_open_conversations") == 0
         assert "Traceback" not in "".join(watched.lines)
     finally:
         watched.close()
@@ -354,7 +354,7 @@ def test_of_a_turn_that_was_not_seen_every_rule_is_unknown() -> None:
     """Whatever it is about, and in whatever form."""
     pairs = [(each, form) for each in KINDS for form in FORMS]
     rules = [{"id": f"r{number}", "each": each, **form} for number, (each, form) in enumerate(pairs)]
-    judge = karat.prepare_judge({"karat": 1, "rules": rules})
+    judge = carob.prepare_judge({"carob": 1, "rules": rules})
     verdicts = judge.judge(missing_turn("it was not seen"))  # type: ignore[union-attr]
     assert {verdict.outcome for verdict in verdicts} == {"unknown"}
 
@@ -364,7 +364,7 @@ def test_what_cannot_be_judged_is_unknown_and_says_why(start: Start, monkeypatch
         raise RuntimeError("no such thing")
 
     watched = start()
-    monkeypatch.setattr("karat.watch.judging.assemble", fail)
+    monkeypatch.setattr("carob.watch.judging.assemble", fail)
     watched.send(*turn(PLAIN))
     watched.wait()
     assert watched.verdicts("s-2") == [UNKNOWN]

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-import karat
-from karat.errors import ArtifactError, KaratError, UsageError
-from karat.journal import writer
-from karat.system.loopback import Connection, HttpRequest, LoopbackServer, format_reply
-from karat.watch import journal
-from karat.watch.export import ReportExporter, read_headers
+import carob
+from carob.errors import ArtifactError, CarobError, UsageError
+from carob.journal import writer
+from carob.system.loopback import Connection, HttpRequest, LoopbackServer, format_reply
+from carob.watch import journal
+from carob.watch.export import ReportExporter, read_headers
 from watch.watched import FORGETS_TO_LOOK, PLAIN, UNASKED, Watched, turn
 
 Start = Callable[..., Watched]
@@ -30,8 +30,8 @@ def with_words(spans: list[dict[str, Any]], old: str, new: str) -> list[dict[str
     return changed
 
 
-def records(watched: Watched) -> list[karat.CaseRecord]:
-    return [record for path in watched.journals() for record in karat.Journal(path).records()]
+def records(watched: Watched) -> list[carob.CaseRecord]:
+    return [record for path in watched.journals() for record in carob.Journal(path).records()]
 
 
 def test_the_journal_has_what_broke_a_rule_and_can_be_judged_again(start: Start) -> None:
@@ -41,11 +41,11 @@ def test_the_journal_has_what_broke_a_rule_and_can_be_judged_again(start: Start)
     watched.wait()
     assert [record.case.id for record in records(watched)] == ["s-8", "s-10"]
     [path] = watched.journals()
-    assert karat.Journal(path).faults == ()
+    assert carob.Journal(path).faults == ()
     watched.close()
-    assert karat.Journal(path).summary.failed == 2
-    assert not karat.Journal(path).summary.incomplete
-    again = karat.rescore(path)
+    assert carob.Journal(path).summary.failed == 2
+    assert not carob.Journal(path).summary.incomplete
+    again = carob.rescore(path)
     assert again.summary.failed == 2
 
 
@@ -98,7 +98,7 @@ def test_a_journal_that_is_full_is_followed_by_another(start: Start, monkeypatch
             watched.send(*turn(number))
             watched.wait()
     assert len(watched.journals()) == 3
-    ended = karat.Journal(watched.journals()[0])
+    ended = carob.Journal(watched.journals()[0])
     assert (len(ended), ended.faults, ended.summary.incomplete) == (2, (), "")
     watched.close()
     assert len(watched.journals()) <= 3
@@ -113,7 +113,7 @@ def test_a_journal_that_cannot_be_written_stops_nothing(start: Start, monkeypatc
     watched.send(*turn(UNASKED))
     watched.wait()
     assert watched.verdicts("s-10")[0]["explicit-yes"] == "broken"
-    assert watched.figure("karat_watch_failures_total", what="journal") == 1
+    assert watched.figure("carob_watch_failures_total", what="journal") == 1
     assert "No space left" in watched.lines[0]
 
 
@@ -141,7 +141,7 @@ def test_a_journal_that_was_removed_is_begun_again(start: Start) -> None:
     assert [record.case.id for record in records(watched)] == ["s-10"]
 
 
-def test_labels_are_rules_and_words_of_karat(start: Start) -> None:
+def test_labels_are_rules_and_words_of_carob(start: Start) -> None:
     watched = start()
     hostile = 'x"} 1\nevil{a="b'
     watched.send(*turn(UNASKED, session=hostile))
@@ -154,15 +154,15 @@ def test_labels_are_rules_and_words_of_karat(start: Start) -> None:
 
 def test_rules_are_read_again(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that is broken keeps the rules of before and says so, once; what comes later is judged by the new ones."""
-    monkeypatch.setattr("karat.watch.rules.SECONDS", 0.0)
+    monkeypatch.setattr("carob.watch.rules.SECONDS", 0.0)
     watched = start()
     text = watched.policy.read_text()
-    for broken in ("karat: 1\nrules: [{id: x, each: {cal: y}}]\n", "karat: [", ""):
+    for broken in ("carob: 1\nrules: [{id: x, each: {cal: y}}]\n", "carob: [", ""):
         watched.policy.write_text(broken)
         watched.wait(0)
         watched.wait(0)
-    assert watched.figure("karat_watch_rules_current") == 0
-    assert watched.figure("karat_watch_rules_failures_total") == 3
+    assert watched.figure("carob_watch_rules_current") == 0
+    assert watched.figure("carob_watch_rules_failures_total") == 3
     assert len(watched.lines) == 3
     assert all("those of before are kept: " in line for line in watched.lines)
     watched.send(*turn(FORGETS_TO_LOOK))
@@ -172,11 +172,11 @@ def test_rules_are_read_again(start: Start, monkeypatch: pytest.MonkeyPatch) -> 
     watched.send(*turn(FORGETS_TO_LOOK + 14))
     watched.wait()
     assert watched.verdicts("s-22")[0]["look-before"] == "broken"
-    assert watched.figure("karat_watch_rules_current") == 1
+    assert watched.figure("carob_watch_rules_current") == 1
     watched.policy.unlink()
     watched.wait(0)
-    assert watched.figure("karat_watch_rules_current") == 0
-    assert watched.figure("karat_rule_verdicts_total", rule="look-before", verdict="broken") == 1
+    assert watched.figure("carob_watch_rules_current") == 0
+    assert watched.figure("carob_rule_verdicts_total", rule="look-before", verdict="broken") == 1
 
 
 class Service:
@@ -210,7 +210,7 @@ def export(service_url: str, environ: dict[str, str] | None = None) -> tuple[Rep
 
 @pytest.mark.parametrize("status", [503, 429, 500])
 def test_a_service_that_is_busy_is_asked_again(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karat.watch.export.FIRST_WAIT", 0.05)
+    monkeypatch.setattr("carob.watch.export.FIRST_WAIT", 0.05)
     service = Service(status)
     exporter, rows = export(service.server.url)
     exporter.open()
@@ -259,5 +259,5 @@ def test_what_is_no_address_is_refused(url: str) -> None:
 
 
 def test_a_policy_that_is_broken_does_not_begin(tmp_path: Path) -> None:
-    with pytest.raises(KaratError):
-        karat.open_watch({"karat": 1, "rules": [{"id": "x"}]}, folder=tmp_path, port=0)
+    with pytest.raises(CarobError):
+        carob.open_watch({"carob": 1, "rules": [{"id": "x"}]}, folder=tmp_path, port=0)

@@ -1,4 +1,4 @@
-"""`karat watch` as a process: a real exporter sends to it, signals end it, and a kill loses nothing."""
+"""`carob watch` as a process: a real exporter sends to it, signals end it, and a kill loses nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 from benchmarks.watch import POLICY, main, watch_stream
-from cli.support import SCRIPT, Karat
+from cli.support import SCRIPT, Carob
 
 MESSAGES = '[{"role": "user", "parts": [{"type": "text", "content": "Is A-1 late?"}]}]'
 ANSWER = '[{"role": "assistant", "parts": [{"type": "text", "content": "Cancelled."}]}]'
@@ -25,8 +25,8 @@ ANSWER = '[{"role": "assistant", "parts": [{"type": "text", "content": "Cancelle
 def watching(
     folder: Path, *options: str, environ: Mapping[str, str] = {}
 ) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    (folder / "policy.karat.yaml").write_text(POLICY)
-    command = [str(SCRIPT), "watch", "--rules", "policy.karat.yaml", "--port", "0", "--quiet", "0.3", *options]
+    (folder / "policy.carob.yaml").write_text(POLICY)
+    command = [str(SCRIPT), "watch", "--rules", "policy.carob.yaml", "--port", "0", "--quiet", "0.3", *options]
     process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True, env={**os.environ, **environ})
     try:
         assert process.stderr is not None
@@ -64,7 +64,7 @@ def test_an_exporter_sends_and_a_signal_ends_it(tmp_path: Path, how: signal.Sign
         process.send_signal(how)
         _, said = process.communicate(timeout=30)
     assert process.returncode == 0
-    assert "karat: explicit-yes broken in sdk-1: " in said
+    assert "carob: explicit-yes broken in sdk-1: " in said
     assert "1 conversation judged\n  explicit-yes: 1 broken\n" in said
     assert "Traceback" not in said
 
@@ -96,21 +96,21 @@ def test_a_longer_stream_is_judged_once(seed: int) -> None:
         pytest.param(["--rules", "p.yaml", "--quiet", "nan"], "is not a valid number of seconds", id="no-number"),
     ],
 )
-def test_what_cannot_begin_says_why_in_one_line(karat: Karat, options: list[str], words: str) -> None:
-    Path("p.yaml").write_text("karat: 1\nrules: [{id: once, each: {call: pay}, at_most: 1}]\n")
-    ran = karat("watch", *options)
+def test_what_cannot_begin_says_why_in_one_line(carob: Carob, options: list[str], words: str) -> None:
+    Path("p.yaml").write_text("carob: 1\nrules: [{id: once, each: {call: pay}, at_most: 1}]\n")
+    ran = carob("watch", *options)
     assert (ran.code, len(ran.err.splitlines())) == (4, 1)
     assert words in ran.err
 
 
-def test_a_port_in_use_is_named(karat: Karat) -> None:
+def test_a_port_in_use_is_named(carob: Carob) -> None:
     import socket
 
-    Path("p.yaml").write_text("karat: 1\nrules: [{id: once, each: {call: pay}, at_most: 1}]\n")
+    Path("p.yaml").write_text("carob: 1\nrules: [{id: once, each: {call: pay}, at_most: 1}]\n")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        ran = karat("watch", "--rules", "p.yaml", "--port", str(port))
+        ran = carob("watch", "--rules", "p.yaml", "--port", str(port))
     assert (ran.code, len(ran.err.splitlines())) == (4, 1)
-    assert f"karat watch cannot listen at 127.0.0.1:{port}" in ran.err
+    assert f"carob watch cannot listen at 127.0.0.1:{port}" in ran.err

@@ -18,15 +18,15 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from benchmarks.watch import Collector
 from evidence.spans.span_factory import request as protobuf_request
 from evidence.spans.span_factory import span as protobuf_span
-from karat.errors import ConfigError, UsageError
-from karat.plugins.project import Project
-from karat.system import loopback
-from karat.watch.session import ConversationWatch, WatchOptions
+from carob.errors import ConfigError, UsageError
+from carob.plugins.project import Project
+from carob.system import loopback
+from carob.watch.session import ConversationWatch, WatchOptions
 from watch.watched import HELD, PATIENCE, PLAIN, UNKNOWN, Json, Watched, as_request, host_of, turn
 
 Start = Callable[..., Watched]
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
-DROPPED = "karat_watch_conversations_dropped_total"
+DROPPED = "carob_watch_conversations_dropped_total"
 
 
 def exchange(watched: Watched, method: str, path: str, body: bytes = b"", **headers: str) -> tuple[int, bytes]:
@@ -64,7 +64,7 @@ def test_what_is_no_request_of_spans_is_refused(start: Start, status: int, sent:
     got, body = exchange(watched, how.pop("method"), how.pop("path"), how.pop("body", b""), **how)
     assert got == status
     assert len(body.splitlines()) == 1
-    assert watched.figure("karat_watch_requests_total", answer="refused") == 1
+    assert watched.figure("carob_watch_requests_total", answer="refused") == 1
     [line] = watched.lines
     assert line.startswith("a request was refused: ")
     watched.send(*turn(PLAIN))
@@ -151,7 +151,7 @@ def test_a_conversation_that_cannot_be_held_is_unknown_as_a_whole(
     assert watched.verdicts("s-2") == [UNKNOWN]
     assert words in watched.collector.events[0][1]["gen_ai.evaluation.explanation"]
     assert watched.figure(DROPPED) == 1
-    assert watched.figure("karat_watch_held_bytes") == 0
+    assert watched.figure("carob_watch_held_bytes") == 0
 
 
 def test_what_is_too_many_is_dropped_by_conversation(start: Start) -> None:
@@ -174,8 +174,8 @@ def test_room_is_made_by_what_was_judged(start: Start) -> None:
         watched.send(*turn(number))
         watched.wait()
         assert watched.verdicts(f"s-{number}") == [HELD]
-    assert watched.figure("karat_watch_conversations_let_go_total") > 0
-    assert watched.figure("karat_watch_held_bytes") <= 30_000
+    assert watched.figure("carob_watch_conversations_let_go_total") > 0
+    assert watched.figure("carob_watch_held_bytes") <= 30_000
     assert watched.figure(DROPPED) == 0
 
 
@@ -225,7 +225,7 @@ def test_other_machines_need_a_token_and_may_use_any_name(start: Start) -> None:
     with pytest.raises(UsageError, match="fewer than 16 characters"):
         start(host="0.0.0.0", token="short")
     watched = start(host="0.0.0.0", token="t" * 24)
-    sent = {"Content_Type": JSON, "Authorization": f"Bearer {'t' * 24}", "Host": "karat.internal"}
+    sent = {"Content_Type": JSON, "Authorization": f"Bearer {'t' * 24}", "Host": "carob.internal"}
     connection = http.client.HTTPConnection("127.0.0.1", int(watched.url.rpartition(":")[2]), timeout=10)
     headers = {name.replace("_", "-"): value for name, value in sent.items()}
     connection.request("POST", "/v1/traces", SPANS, headers)
@@ -236,7 +236,7 @@ def test_other_machines_need_a_token_and_may_use_any_name(start: Start) -> None:
 def test_a_folder_has_one_watch(start: Start, tmp_path: Path) -> None:
     watched = start()
     options = WatchOptions(folder=tmp_path / "watch", port=0)
-    with pytest.raises(ConfigError, match="another `karat watch` uses this folder"):
+    with pytest.raises(ConfigError, match="another `carob watch` uses this folder"):
         ConversationWatch([watched.policy], None, options, Project(), environ={})
 
 
@@ -244,7 +244,7 @@ def test_a_folder_has_one_watch(start: Start, tmp_path: Path) -> None:
     ("content", "words"),
     [
         pytest.param(b"not a database at all, and long enough" * 100, "not a database", id="other"),
-        pytest.param(None, "another version of Karat", id="newer"),
+        pytest.param(None, "another version of Carob", id="newer"),
     ],
 )
 def test_a_file_that_is_no_file_of_spans_is_left_alone(tmp_path: Path, content: bytes | None, words: str) -> None:
@@ -257,7 +257,7 @@ def test_a_file_that_is_no_file_of_spans_is_left_alone(tmp_path: Path, content: 
     else:
         file.write_bytes(content)
     before = file.read_bytes()
-    (tmp_path / "p.yaml").write_text("karat: 1\nrules: [{id: once, each: {call: pay}, at_most: 1}]\n")
+    (tmp_path / "p.yaml").write_text("carob: 1\nrules: [{id: once, each: {call: pay}, at_most: 1}]\n")
     with pytest.raises(ConfigError, match=words) as caught:
         ConversationWatch(
             [tmp_path / "p.yaml"], None, WatchOptions(folder=tmp_path / "watch", port=0), Project(), environ={}

@@ -13,9 +13,9 @@ import msgspec
 
 from benchmarks.watch import POLICY, Collector, make_turn
 from evidence.spans.span_factory import post
-from karat.plugins.project import Project
-from karat.watch.session import ConversationWatch, WatchOptions
-from karat.watch.tables import StoreLimits
+from carob.plugins.project import Project
+from carob.watch.session import ConversationWatch, WatchOptions
+from carob.watch.tables import StoreLimits
 
 Json = dict[str, Any]
 QUIET, PATIENCE = 5.0, 60.0
@@ -47,7 +47,7 @@ class Watched:
         self.collector = collector
         self.lines: list[str] = []
         self.is_closed = False
-        self.policy = folder / "policy.karat.yaml"
+        self.policy = folder / "policy.carob.yaml"
         if not self.policy.exists():
             self.policy.write_text(policy)
         limits = {name: options.pop(name) for name in StoreLimits.__struct_fields__ if name in options}
@@ -81,7 +81,7 @@ class Watched:
         while self.watch.judge_due():
             pass
         for _ in range(2_000):
-            if not self.figure("karat_watch_unsent_reports"):
+            if not self.figure("carob_watch_unsent_reports"):
                 return
             time.sleep(0.005)
         raise AssertionError("the verdicts were not sent")
@@ -104,7 +104,7 @@ class Watched:
         judgements: dict[int, dict[str, str]] = {}
         for _, event in self.collector.events:
             if event["gen_ai.conversation.id"] == name:
-                rules = judgements.setdefault(event["karat.revision"], {})
+                rules = judgements.setdefault(event["carob.revision"], {})
                 rules[event["gen_ai.evaluation.name"]] = event["gen_ai.evaluation.score.label"]
         return [judgements[revision] for revision in sorted(judgements)]
 

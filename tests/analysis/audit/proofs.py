@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from karat.analysis.audit.operators.measures import FIRST_TOKEN
-from karat.checks.effects.outcome import Outcome
-from karat.checks.workspace.samples import workspace_trace
-from karat.evidence.merge import merge_turns
-from karat.model.cost import COST
-from karat.model.trace import BY_ITSELF, SpanNode, Tokens, ToolCall, Trace
-from karat.model.workspace import AfterRun
+from carob.analysis.audit.operators.measures import FIRST_TOKEN
+from carob.checks.effects.outcome import Outcome
+from carob.checks.workspace.samples import workspace_trace
+from carob.evidence.merge import merge_turns
+from carob.model.cost import COST
+from carob.model.trace import BY_ITSELF, SpanNode, Tokens, ToolCall, Trace
+from carob.model.workspace import AfterRun
 
 REPORT = Trace(
     case_id="example",

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from analysis.audit.support import Answer, recorded, suite_of
-from karat.journal.reader import Journal
-from karat.model.suite import Suite
+from carob.journal.reader import Journal
+from carob.model.suite import Suite
 
 WEEK = """Signals
 - GitHub: 12 commits (30 minutes ago)

@@ -1,4 +1,4 @@
-"""Small suites, their traces, and journals of them that Karat recorded itself."""
+"""Small suites, their traces, and journals of them that Carob recorded itself."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import karat
+import carob
 from catalogs import CATALOG
-from karat.analysis.audit.case_audit import mutants
-from karat.analysis.audit.model import AuditReport, CaseAudit
-from karat.analysis.audit.operators.base import Mutant, Operator, Subject
-from karat.analysis.audit.run_audit import audit
-from karat.journal.reader import Journal
-from karat.model.suite import Case, Suite
-from karat.model.trace import Trace
-from karat.suites import loads
+from carob.analysis.audit.case_audit import mutants
+from carob.analysis.audit.model import AuditReport, CaseAudit
+from carob.analysis.audit.operators.base import Mutant, Operator, Subject
+from carob.analysis.audit.run_audit import audit
+from carob.journal.reader import Journal
+from carob.model.suite import Case, Suite
+from carob.model.trace import Trace
+from carob.suites import loads
 
 Answer = str | dict[str, Any]
 
@@ -42,7 +42,7 @@ def recorded(suite: Suite, answers: Mapping[str, Answer], folder: Path, **option
     def agent(prompt: str, case: Case) -> Answer:
         return answers[case.id]
 
-    return karat.run(suite, agent, results_dir=folder, **options).journal
+    return carob.run(suite, agent, results_dir=folder, **options).journal
 
 
 def audited(

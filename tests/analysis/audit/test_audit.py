@@ -11,29 +11,29 @@ import msgspec
 import pytest
 from msgspec import structs
 
-import karat
+import carob
 from analysis.audit import sample
 from analysis.audit.support import Answer, audited, case, golden_of, recorded, suite_of, survivors
 from catalogs import CATALOG
-from karat.analysis.audit.case_audit import audit_case, mutants
-from karat.analysis.audit.judging import WATCHED as KEPT_AT
-from karat.analysis.audit.judging import Allowance, PassingTrace, judge_trace
-from karat.analysis.audit.model import AuditReport, CaseAudit
-from karat.analysis.audit.operators.base import Subject
-from karat.analysis.audit.operators.catalog import OPERATORS
-from karat.analysis.audit.run_audit import Auditor, audit
-from karat.analysis.audit.survivors import Spelling
-from karat.checks.answer.phrases import MustSayAny
-from karat.checks.base import Check
-from karat.checks.catalog import CHECKS, CheckCatalog
-from karat.errors import JournalError
-from karat.journal.reader import Journal
-from karat.model.check import CheckSpec
-from karat.model.run import CaseRecord, Header, Summary
-from karat.model.suite import Case
-from karat.model.trace import ToolCall, Trace
-from karat.model.verdict import CaseStatus
-from karat.scoring import verdicts
+from carob.analysis.audit.case_audit import audit_case, mutants
+from carob.analysis.audit.judging import WATCHED as KEPT_AT
+from carob.analysis.audit.judging import Allowance, PassingTrace, judge_trace
+from carob.analysis.audit.model import AuditReport, CaseAudit
+from carob.analysis.audit.operators.base import Subject
+from carob.analysis.audit.operators.catalog import OPERATORS
+from carob.analysis.audit.run_audit import Auditor, audit
+from carob.analysis.audit.survivors import Spelling
+from carob.checks.answer.phrases import MustSayAny
+from carob.checks.base import Check
+from carob.checks.catalog import CHECKS, CheckCatalog
+from carob.errors import JournalError
+from carob.journal.reader import Journal
+from carob.model.check import CheckSpec
+from carob.model.run import CaseRecord, Header, Summary
+from carob.model.suite import Case
+from carob.model.trace import ToolCall, Trace
+from carob.model.verdict import CaseStatus
+from carob.scoring import verdicts
 
 HEADER = Header(
     run_id="r", suite="s.json", suite_format="eval-set", suite_sha256="", target="t", started_at="", total=1
@@ -218,7 +218,7 @@ def test_repeats(passing: str, min_rate: float | None, expected: str, tmp_path: 
     """The trace of a repeat that passed is taken, if the case passes as a whole."""
     turns = iter("Blue." if letter == "T" else "Green." for letter in passing)
     rate = {} if min_rate is None else {"min_pass_rate": min_rate}
-    run = karat_run(case({"must_say_any": ["blue"], **rate}), turns, tmp_path)
+    run = carob_run(case({"must_say_any": ["blue"], **rate}), turns, tmp_path)
     report = audit(run)
     if expected == "audited":
         assert [one.case_id for one in report.cases] == ["A"]
@@ -227,8 +227,8 @@ def test_repeats(passing: str, min_rate: float | None, expected: str, tmp_path: 
         assert entry.reason.startswith(f"{passing.count('T')} of 3 repeats passed")
 
 
-def karat_run(case: dict[str, object], turns: Iterator[str], folder: Path) -> Journal:
-    return karat.run(suite_of(case), lambda prompt: next(turns), repeat=3, results_dir=folder).journal
+def carob_run(case: dict[str, object], turns: Iterator[str], folder: Path) -> Journal:
+    return carob.run(suite_of(case), lambda prompt: next(turns), repeat=3, results_dir=folder).journal
 
 
 def test_kills_that_are_only_partial_are_counted_apart(tmp_path: Path) -> None:

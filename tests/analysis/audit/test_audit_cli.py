@@ -1,4 +1,4 @@
-"""`karat audit` on the command line: verdict, exit code, files, and journals that cannot be audited."""
+"""`carob audit` on the command line: verdict, exit code, files, and journals that cannot be audited."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from analysis.audit import sample
 from analysis.audit.support import case
-from cli.support import Karat, process, traces, write
+from cli.support import Carob, process, traces, write
 
 SAYS = {"A": "The colour of the sky is blue, 7 days a week.", "B": "In the kitchen."}
 SUITE = {
@@ -20,17 +20,17 @@ SUITE = {
 }
 
 
-def recorded_by(karat: Karat, tree: Any = SUITE, answers: dict[str, Any] = SAYS, *more: str) -> str:
+def recorded_by(carob: Carob, tree: Any = SUITE, answers: dict[str, Any] = SAYS, *more: str) -> str:
     """The journal of a run of this suite."""
     suite = write("suite.json", tree)
-    karat("run", suite, "--target", traces(**answers), "--results-dir", "runs", "--workers", "0", *more)
+    carob("run", suite, "--target", traces(**answers), "--results-dir", "runs", "--workers", "0", *more)
     (journal,) = Path("runs").glob("suite-*Z.jsonl")
     return str(journal)
 
 
-def test_a_suite_that_looks_at_little_is_not_proved(karat: Karat) -> None:
-    journal = recorded_by(karat)
-    ran = karat("audit", journal)
+def test_a_suite_that_looks_at_little_is_not_proved(carob: Carob) -> None:
+    journal = recorded_by(carob)
+    ran = carob("audit", journal)
     assert (ran.code, ran.err) == (1, "")
     assert "nothing in A looks at numbers: add must_ground_numbers with `from_tool`" in ran.out
     assert "NOT PROVED: the kill rate 0." in ran.out
@@ -44,23 +44,23 @@ def test_a_suite_that_looks_at_little_is_not_proved(karat: Karat) -> None:
         pytest.param("1", 1, "NOT PROVED: the kill rate", id="not-met"),
     ],
 )
-def test_the_exit_code_follows_the_verdict(karat: Karat, bound: str, code: int, verdict: str) -> None:
-    ran = karat("audit", recorded_by(karat), "--min-kill", bound)
+def test_the_exit_code_follows_the_verdict(carob: Carob, bound: str, code: int, verdict: str) -> None:
+    ran = carob("audit", recorded_by(carob), "--min-kill", bound)
     assert (ran.code, f"\n{verdict}" in ran.out) == (code, True)
 
 
-def test_a_control_that_passes_is_not_outvoted(karat: Karat) -> None:
+def test_a_control_that_passes_is_not_outvoted(carob: Carob) -> None:
     tree = {**SUITE, "cases": [*SUITE["cases"], case({"outcome": "response_only"}, "C", "What else?")]}  # type: ignore[misc]
-    ran = karat("audit", recorded_by(karat, tree, {**SAYS, "C": "Nothing else."}), "--min-kill", "0")
+    ran = carob("audit", recorded_by(carob, tree, {**SAYS, "C": "Nothing else."}), "--min-kill", "0")
     assert ran.code == 1
     assert "C: passes with an agent that repeats the prompt" in ran.out
     assert "NOT PROVED: 2 controls pass" in ran.out
 
 
-def test_a_good_suite_is_proved_and_its_files_appear(karat: Karat) -> None:
+def test_a_good_suite_is_proved_and_its_files_appear(carob: Carob) -> None:
     tree = {"version": "0.3", "cases": list(sample.CASES)}
-    journal = Path(recorded_by(karat, tree, sample.ANSWERS))
-    ran = karat("audit", str(journal))
+    journal = Path(recorded_by(carob, tree, sample.ANSWERS))
+    ran = carob("audit", str(journal))
     assert (ran.code, ran.err) == (0, "")
     stem = journal.with_suffix("")
     read = json.loads(Path(f"{stem}.audit.json").read_bytes())
@@ -69,48 +69,48 @@ def test_a_good_suite_is_proved_and_its_files_appear(karat: Karat) -> None:
     assert ran.out.endswith(f"  {stem}.audit.json\n  {stem}.audit.md\n")
 
 
-def test_the_same_journal_and_seed_give_the_same_bytes(karat: Karat) -> None:
-    journal = recorded_by(karat, {"version": "0.3", "cases": list(sample.CASES)}, sample.ANSWERS)
-    outputs = [karat("audit", journal, "--seed", "3", "--results-dir", folder).out for folder in ("one", "two")]
+def test_the_same_journal_and_seed_give_the_same_bytes(carob: Carob) -> None:
+    journal = recorded_by(carob, {"version": "0.3", "cases": list(sample.CASES)}, sample.ANSWERS)
+    outputs = [carob("audit", journal, "--seed", "3", "--results-dir", folder).out for folder in ("one", "two")]
     assert outputs[0].replace("one/", "two/") == outputs[1]
     for end in ("json", "md"):
         (first,), (second,) = (list(Path(folder).glob(f"*.audit.{end}")) for folder in ("one", "two"))
         assert first.read_bytes() == second.read_bytes()
 
 
-def test_an_earlier_report_is_never_overwritten(karat: Karat) -> None:
-    journal = recorded_by(karat)
-    karat("audit", journal)
-    ran = karat("audit", journal)
+def test_an_earlier_report_is_never_overwritten(carob: Carob) -> None:
+    journal = recorded_by(carob)
+    carob("audit", journal)
+    ran = carob("audit", journal)
     assert ran.out.splitlines()[-2].endswith(".audit-2.json")
     assert len(list(Path("runs").glob("*.audit*.json"))) == 2
 
 
-def test_nothing_passed(karat: Karat) -> None:
-    ran = karat("audit", recorded_by(karat, SUITE, {"A": "Green.", "B": "No idea."}))
+def test_nothing_passed(carob: Carob) -> None:
+    ran = carob("audit", recorded_by(carob, SUITE, {"A": "Green.", "B": "No idea."}))
     assert ran.code == 1
     assert "NOT PROVED: no case passed, so nothing could be audited" in ran.out
     assert "  A: FAIL, a check failed" in ran.out
 
 
-def test_the_suite_that_was_run_is_accepted(karat: Karat) -> None:
-    assert karat("audit", recorded_by(karat), "--suite", "suite.json", "--min-kill", "0").code == 0
+def test_the_suite_that_was_run_is_accepted(carob: Carob) -> None:
+    assert carob("audit", recorded_by(carob), "--suite", "suite.json", "--min-kill", "0").code == 0
 
 
-def test_a_mended_suite_is_audited_after_a_rescore(karat: Karat) -> None:
+def test_a_mended_suite_is_audited_after_a_rescore(carob: Carob) -> None:
     """What the complaint about a changed suite says to do leads to an audit."""
-    journal = recorded_by(karat)
+    journal = recorded_by(carob)
     mended = {**SUITE["cases"][0], "expected": {"must_say_any": ["blue"], "must_ground_numbers": ["7"]}}  # type: ignore[index]
     write("suite.json", {**SUITE, "cases": [mended, SUITE["cases"][1]]})  # type: ignore[index]
-    ran = karat("audit", journal, "--suite", "suite.json")
+    ran = carob("audit", journal, "--suite", "suite.json")
     assert ran.code == 4
     assert (
         "suite.json has changed since this run. Judge it by the current suite, and audit the result: "
-        f"karat rescore {journal}" in ran.err
+        f"carob rescore {journal}" in ran.err
     )
-    karat("rescore", journal, "--suite", "suite.json", "--results-dir", "again")
+    carob("rescore", journal, "--suite", "suite.json", "--results-dir", "again")
     (again,) = Path("again").glob("suite-*Z.jsonl")
-    ran = karat("audit", str(again), "--suite", "suite.json", "--min-kill", "0")
+    ran = carob("audit", str(again), "--suite", "suite.json", "--min-kill", "0")
     assert ran.code == 0
     assert "looks at numbers" not in ran.out
 
@@ -136,7 +136,7 @@ def empty_traces(lines: list[str]) -> list[str]:
     [
         pytest.param(without_traces, "a record cannot be read: ", id="without-traces"),
         pytest.param(empty_traces, "the journal was changed: 2 records edited ('A', 'B')", id="empty-traces"),
-        pytest.param(newer, "the journal has format 99; this Karat reads 1. Use a newer Karat.", id="newer"),
+        pytest.param(newer, "the journal has format 99; this Carob reads 1. Use a newer Carob.", id="newer"),
         pytest.param(lambda lines: [*lines[:-1], lines[-1][:20]], "its last line is cut off. Finish it first",
                      id="torn-in-the-footer"),
         pytest.param(lambda lines: [*lines[:2], lines[2][:99]], "the journal is incomplete", id="torn-in-a-case"),
@@ -149,12 +149,12 @@ def empty_traces(lines: list[str]) -> list[str]:
                      "the journal was changed: 1 record edited ('A')", id="spoiled-check"),
     ],
 )  # fmt: skip
-def test_journals_that_cannot_be_audited(karat: Karat, spoil: Spoil, says: str) -> None:
-    lines = Path(recorded_by(karat)).read_text().splitlines()
+def test_journals_that_cannot_be_audited(carob: Carob, spoil: Spoil, says: str) -> None:
+    lines = Path(recorded_by(carob)).read_text().splitlines()
     spoiled = spoil(lines)
     cut = "" if spoiled and len(spoiled[-1]) in (20, 99) else "\n"
     Path("bad.jsonl").write_text("\n".join(spoiled) + (cut if spoiled else ""))
-    ran = karat("audit", "bad.jsonl")
+    ran = carob("audit", "bad.jsonl")
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (4, "", 1)
     assert says in ran.err
     assert not list(Path().glob("bad.audit*"))
@@ -170,36 +170,36 @@ def test_journals_that_cannot_be_audited(karat: Karat, spoil: Spoil, says: str) 
         pytest.param(["x.jsonl", "--suite", "no.json"], "no.json: no such file.", id="no-suite"),
     ],
 )
-def test_misuse(karat: Karat, arguments: list[str], says: str) -> None:
-    ran = karat("audit", *arguments)
+def test_misuse(carob: Carob, arguments: list[str], says: str) -> None:
+    ran = carob("audit", *arguments)
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (4, "", 1)
     assert says in ran.err
 
 
-def test_a_journal_of_another_suite(karat: Karat) -> None:
+def test_a_journal_of_another_suite(carob: Carob) -> None:
     other = write("other.json", {"version": "0.3", "cases": [case({"must_say_any": ["x"]}, "Z")]})
-    ran = karat("audit", recorded_by(karat), "--suite", other)
+    ran = carob("audit", recorded_by(carob), "--suite", other)
     assert (ran.code, ran.out) == (4, "")
     assert "the journal is of another suite, suite.json: other.json has no case 'A', 'B'." in ran.err
 
 
-def test_an_interrupted_run_is_not_audited(karat: Karat) -> None:
-    ran = karat("audit", recorded_by(karat, SUITE, {"A": "Green.", "B": "?"}, "--fail-fast"))
+def test_an_interrupted_run_is_not_audited(carob: Carob) -> None:
+    ran = carob("audit", recorded_by(carob, SUITE, {"A": "Green.", "B": "?"}, "--fail-fast"))
     assert ran.code == 4
     assert "the run is not complete: " in ran.err
-    assert "Finish it first: karat resume runs/suite-" in ran.err
+    assert "Finish it first: carob resume runs/suite-" in ran.err
 
 
-def test_a_place_that_cannot_be_written(karat: Karat) -> None:
-    journal = recorded_by(karat)
+def test_a_place_that_cannot_be_written(carob: Carob) -> None:
+    journal = recorded_by(carob)
     Path("file").write_text("")
-    ran = karat("audit", journal, "--results-dir", "file/below")
+    ran = carob("audit", journal, "--results-dir", "file/below")
     assert ran.code == 3
     assert "choose another folder with --results-dir" in ran.err
 
 
-def test_in_a_process_of_its_own(karat: Karat) -> None:
-    journal = recorded_by(karat)
+def test_in_a_process_of_its_own(carob: Carob) -> None:
+    journal = recorded_by(carob)
     ran = process("audit", journal, "--min-kill", "0.99")
     assert (ran.returncode, ran.stderr) == (1, "")
     assert "\x1b" not in ran.stdout

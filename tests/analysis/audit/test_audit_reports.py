@@ -1,4 +1,4 @@
-"""The renderings of an audit, to the letter, and with text that means harm. KARAT_UPDATE_GOLDEN=1 writes them anew."""
+"""The renderings of an audit, to the letter, and with text that means harm. CAROB_UPDATE_GOLDEN=1 writes them anew."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import msgspec
 import pytest
 from markdown_it import MarkdownIt
 
-from karat.analysis.audit import report as audit_markdown
-from karat.analysis.audit import terminal as audit_terminal
-from karat.analysis.audit.model import (
+from carob.analysis.audit import report as audit_markdown
+from carob.analysis.audit import terminal as audit_terminal
+from carob.analysis.audit.model import (
     AuditSummary,
     Brittle,
     CaseAudit,
@@ -27,9 +27,9 @@ from karat.analysis.audit.model import (
     UndetectableMutant,
     UnratedOperator,
 )
-from karat.analysis.audit.operators.catalog import OPERATORS
-from karat.analysis.audit.report import MARKS, AuditJson, AuditMarkdown, read_audit
-from karat.analysis.audit.terminal import AuditLines
+from carob.analysis.audit.operators.catalog import OPERATORS
+from carob.analysis.audit.report import MARKS, AuditJson, AuditMarkdown, read_audit
+from carob.analysis.audit.terminal import AuditLines
 from reports.runs import HOSTILE, Kept
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -103,7 +103,7 @@ def summary(entries: Iterable[Entry], suite: str = "evals/synthesis.json") -> Au
     names = dict.fromkeys(name for c in cases for name in c.operators)
     rates = [(name, [c.operators[name] for c in cases if name in c.operators]) for name in names]
     return AuditSummary(
-        journal="karat-results/synthesis-20261115T183011Z.jsonl",
+        journal="carob-results/synthesis-20261115T183011Z.jsonl",
         suite=suite,
         target="canvas",
         seed=7,
@@ -157,7 +157,7 @@ def as_text(entries: tuple[Entry, ...], figures: AuditSummary, *, colour: bool =
     report = AuditLines(out, MIN_KILL, colour=colour)
     for entry in entries:
         report.case(entry)
-    report.end(figures, [Path("karat-results/synthesis-20261115T183011Z.audit.json")])
+    report.end(figures, [Path("carob-results/synthesis-20261115T183011Z.audit.json")])
     return out.getvalue()
 
 
@@ -175,7 +175,7 @@ def test_golden(name: str, kind: str) -> None:
     entries = AUDITS[name]
     text = RENDERED[kind](entries, summary(entries))
     place = GOLDEN / f"{name}.{kind}"
-    if os.environ.get("KARAT_UPDATE_GOLDEN"):
+    if os.environ.get("CAROB_UPDATE_GOLDEN"):
         place.write_text(text, encoding="utf-8", newline="")
     with place.open(encoding="utf-8", newline="") as file:
         assert text == file.read()

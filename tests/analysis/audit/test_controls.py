@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from analysis.audit.support import audited, bare_case, case, recorded, suite_of
-from karat.analysis.audit.case_audit import controls
-from karat.analysis.audit.operators.base import Subject
-from karat.analysis.audit.run_audit import audit
-from karat.model.trace import ToolCall, Trace
+from carob.analysis.audit.case_audit import controls
+from carob.analysis.audit.operators.base import Subject
+from carob.analysis.audit.run_audit import audit
+from carob.model.trace import ToolCall, Trace
 
 SEEN = Trace(
     case_id="A",

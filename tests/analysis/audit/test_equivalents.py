@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from analysis.audit.support import Answer, audited, bare_case
-from karat.analysis.audit.case_audit import EQUIVALENTS
-from karat.analysis.audit.operators.base import Subject
-from karat.model.trace import ToolCall, Trace
+from carob.analysis.audit.case_audit import EQUIVALENTS
+from carob.analysis.audit.operators.base import Subject
+from carob.model.trace import ToolCall, Trace
 
 BY_NAME = {equivalent.name: equivalent for equivalent in EQUIVALENTS}
 EVENT = '{"source": "tool.find", "event": "start"}'

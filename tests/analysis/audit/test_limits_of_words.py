@@ -13,19 +13,19 @@ from catalogs import CATALOG
 from checks import test_answers_as_models_write as written
 from checks import test_answers_by_family as by_family
 from checks import test_number_answers as numbers
-from karat.analysis.audit.case_audit import audit_case
-from karat.analysis.audit.model import CaseAudit
-from karat.analysis.audit.operators.base import Subject
-from karat.analysis.audit.operators.literal_words import ALL_THE_SAME, ALLUSION, ASKS_NOTHING, OPERATORS
-from karat.analysis.audit.survivors import Spelling
-from karat.checks.sample_traces import calls
-from karat.model.check import Declared
-from karat.model.suite import Case
-from karat.model.trace import Trace
-from karat.suites.declared import with_declared
+from carob.analysis.audit.case_audit import audit_case
+from carob.analysis.audit.model import CaseAudit
+from carob.analysis.audit.operators.base import Subject
+from carob.analysis.audit.operators.literal_words import ALL_THE_SAME, ALLUSION, ASKS_NOTHING, OPERATORS
+from carob.analysis.audit.survivors import Spelling
+from carob.checks.sample_traces import calls
+from carob.model.check import Declared
+from carob.model.suite import Case
+from carob.model.trace import Trace
+from carob.suites.declared import with_declared
 from recordings import ROOT
 
-KARAT_1 = Spelling("karat-1", "1", CATALOG)
+CAROB_1 = Spelling("carob-1", "1", CATALOG)
 ERROR = calls("find:failed", text="The search failed.")
 FRESH = {"evidence_freshness_max_age_minutes": 90}
 NO_AI = {"must_not_say": ["as an AI"]}
@@ -57,7 +57,7 @@ def limits() -> Iterator[Any]:
 def audited(expected: Mapping[str, Any], trace: Trace, prompt: str = "?") -> CaseAudit:
     specs = tuple(parsed.spec for parsed in CATALOG.read(expected))
     case = Case(id="A", prompt=prompt, outcome=expected.get("outcome", "response_only"), checks=specs)
-    return audit_case(Subject(case, trace), None, KARAT_1, CATALOG)
+    return audit_case(Subject(case, trace), None, CAROB_1, CATALOG)
 
 
 def pointed_out(entry: CaseAudit) -> dict[str, list[str]]:

@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analysis.audit.support import QUIET, bare_case, made
-from karat.analysis.audit.case_audit import EQUIVALENTS, PER_OPERATOR, mutants
-from karat.analysis.audit.operators.base import Mutant, Operator, Subject, is_same
-from karat.analysis.audit.operators.catalog import OPERATORS
-from karat.evidence.logs.events import tool_calls
-from karat.model.trace import ToolCall, Trace
+from carob.analysis.audit.case_audit import EQUIVALENTS, PER_OPERATOR, mutants
+from carob.analysis.audit.operators.base import Mutant, Operator, Subject, is_same
+from carob.analysis.audit.operators.catalog import OPERATORS
+from carob.evidence.logs.events import tool_calls
+from carob.model.trace import ToolCall, Trace
 
 NAMED = {operator.name: operator for operator in OPERATORS}
 

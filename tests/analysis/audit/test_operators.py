@@ -11,17 +11,17 @@ import pytest
 from analysis.audit.proofs import PROOFS
 from analysis.audit.support import QUIET, bare_case
 from catalogs import CATALOG
-from karat.analysis.audit.case_audit import mutants
-from karat.analysis.audit.judging import judge_trace
-from karat.analysis.audit.operators.base import Operator, Subject, is_same
-from karat.analysis.audit.operators.catalog import OPERATORS
-from karat.analysis.audit.survivors import Spelling, known_fields, noticing, suggest_field
-from karat.model.trace import Trace
-from karat.model.verdict import CaseStatus
+from carob.analysis.audit.case_audit import mutants
+from carob.analysis.audit.judging import judge_trace
+from carob.analysis.audit.operators.base import Operator, Subject, is_same
+from carob.analysis.audit.operators.catalog import OPERATORS
+from carob.analysis.audit.survivors import Spelling, known_fields, noticing, suggest_field
+from carob.model.trace import Trace
+from carob.model.verdict import CaseStatus
 
 CLAIMS = [pytest.param(o, field, id=f"{o.name}-{field}") for o in OPERATORS for field in o.fields]
 BY_NAME = [pytest.param(operator, id=operator.name) for operator in OPERATORS]
-FORMATS = (("karat-1", "1"), ("eval-set", ""), ("eval-set", "0.3"), ("golden", "1.0"))
+FORMATS = (("carob-1", "1"), ("eval-set", ""), ("eval-set", "0.3"), ("golden", "1.0"))
 SPELLINGS = [Spelling(*one, CATALOG) for one in FORMATS]
 FORBIDS_WORDS = {"must_not_match_regex": ["^zzz$"]}
 

@@ -10,17 +10,17 @@ from msgspec import structs
 
 from analysis.audit.support import bare_case
 from catalogs import CATALOG
-from karat.analysis.audit.case_audit import mutants
-from karat.analysis.audit.judging import judge_trace
-from karat.analysis.audit.operators.base import Mutant, Subject
-from karat.analysis.audit.operators.rules import OPERATORS, break_rule
-from karat.evidence.conversation_events import read_conversation
-from karat.model.trace import ToolCall, Trace
-from karat.model.verdict import CaseStatus
-from karat.rules.contract import Contract
-from karat.rules.events import RuleOutcome
-from karat.rules.monitor import judge_events
-from karat.rules.reading import read_rules
+from carob.analysis.audit.case_audit import mutants
+from carob.analysis.audit.judging import judge_trace
+from carob.analysis.audit.operators.base import Mutant, Subject
+from carob.analysis.audit.operators.rules import OPERATORS, break_rule
+from carob.evidence.conversation_events import read_conversation
+from carob.model.trace import ToolCall, Trace
+from carob.model.verdict import CaseStatus
+from carob.rules.contract import Contract
+from carob.rules.events import RuleOutcome
+from carob.rules.monitor import judge_events
+from carob.rules.reading import read_rules
 
 ID = {"arguments": {"id": {"$as": "id"}}}
 SAME_ID = {"arguments": {"id": {"$same": "id"}}}

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-import karat
+import carob
 from catalogs import CATALOG
-from karat.analysis.audit.case_audit import mutants
-from karat.analysis.audit.model import AuditReport
-from karat.analysis.audit.operators.base import Subject
-from karat.analysis.audit.operators.catalog import OPERATORS
-from karat.analysis.audit.run_audit import audit
-from karat.analysis.lint.linter import lint
-from karat.analysis.lint.target import target_info
-from karat.journal.reader import Journal
-from karat.scoring import verdicts
-from karat.suites.documents.source import read_bytes
-from karat.suites.reading import locate_suite
+from carob.analysis.audit.case_audit import mutants
+from carob.analysis.audit.model import AuditReport
+from carob.analysis.audit.operators.base import Subject
+from carob.analysis.audit.operators.catalog import OPERATORS
+from carob.analysis.audit.run_audit import audit
+from carob.analysis.lint.linter import lint
+from carob.analysis.lint.target import target_info
+from carob.journal.reader import Journal
+from carob.scoring import verdicts
+from carob.suites.documents.source import read_bytes
+from carob.suites.reading import locate_suite
 from recordings import CANVAS, DYNO, ROOT, Recorded, shipped
 
 LEAST = 0.95
@@ -52,8 +52,8 @@ def unnamed(journal: Journal, report: AuditReport) -> list[str]:
     return names
 
 
-def _killed(results: list[karat.CheckResult], case: karat.Case) -> bool:
-    return verdicts.verdict(tuple(results), case.scoring).status is not karat.CaseStatus.PASS
+def _killed(results: list[carob.CheckResult], case: carob.Case) -> bool:
+    return verdicts.verdict(tuple(results), case.scoring).status is not carob.CaseStatus.PASS
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 POLICY = """\
-karat: 1
+carob: 1
 tools: { writes: ["cancel_*"] }
 rules:
   - id: explicit-yes
@@ -49,7 +49,7 @@ def write_lines(path: Path, conversations: Iterable[Mapping[str, Any]]) -> Path:
 
 
 def write_policy(folder: Path, text: str = POLICY) -> Path:
-    path = folder / "policy.karat.yaml"
+    path = folder / "policy.carob.yaml"
     path.write_text(text)
     return path
 

@@ -1,4 +1,4 @@
-"""`karat check`, as a user has it: figures of each rule, what is unknown, files, gates, exit codes."""
+"""`carob check`, as a user has it: figures of each rule, what is unknown, files, gates, exit codes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
-import karat
+import carob
 from analysis.check.conversations import conversation, day, write_lines, write_policy
 from cli.support import process
-from karat.analysis.check.tally import name_cause
-from karat.errors import ExitCode, KaratError
-from karat.reports.html.case_view import command
-from karat.rules.events import RuleOutcome
+from carob.analysis.check.tally import name_cause
+from carob.errors import ExitCode, CarobError
+from carob.reports.html.case_view import command
+from carob.rules.events import RuleOutcome
 
 
 @pytest.fixture
@@ -26,12 +26,12 @@ def policy(tmp_path: Path) -> Path:
     return write_policy(tmp_path)
 
 
-def check(tmp_path: Path, conversations: list[dict[str, Any]], **options: Any) -> karat.CheckReport:
+def check(tmp_path: Path, conversations: list[dict[str, Any]], **options: Any) -> carob.CheckReport:
     source = write_lines(tmp_path / "export.jsonl", conversations)
-    return karat.check_conversations(source, str(tmp_path / "policy.karat.yaml"), **options)
+    return carob.check_conversations(source, str(tmp_path / "policy.carob.yaml"), **options)
 
 
-def figures(report: karat.CheckReport, rule: str) -> tuple[int, int, int]:
+def figures(report: carob.CheckReport, rule: str) -> tuple[int, int, int]:
     [found] = [each.figures for each in report.rules if each.id == rule]
     return found.held, found.broken, found.unknown
 
@@ -184,14 +184,14 @@ def test_sample_is_the_same_in_any_order(tmp_path: Path, policy: Path) -> None:
 def test_workers_give_the_same_report(tmp_path: Path, policy: Path) -> None:
     conversations = [conversation(str(n), agreed=n % 9 > 0, ended=n % 5 > 0, user=f"u{n % 20}") for n in range(600)]
     reports = [check(tmp_path, conversations, workers=workers, by="user") for workers in (1, 3)]
-    first, other = (json.loads(karat_json(report)) for report in reports)
+    first, other = (json.loads(carob_json(report)) for report in reports)
     assert first == other
 
 
-def karat_json(report: karat.CheckReport) -> bytes:
+def carob_json(report: carob.CheckReport) -> bytes:
     from msgspec import structs
 
-    from karat.analysis.check.report import check_json
+    from carob.analysis.check.report import check_json
 
     return check_json(structs.replace(report, seconds=0))
 
@@ -210,13 +210,13 @@ def test_first_and_worst_examples(tmp_path: Path, policy: Path) -> None:
 
 
 def test_defaults_of_a_suite_are_judged(tmp_path: Path) -> None:
-    suite = tmp_path / "suite.karat.yaml"
+    suite = tmp_path / "suite.carob.yaml"
     suite.write_text(
-        "karat: 1\ndefaults: { expected: { max_tool_calls: 1, must_not_say: [done] } }\n"
+        "carob: 1\ndefaults: { expected: { max_tool_calls: 1, must_not_say: [done] } }\n"
         "cases: [{ id: a, prompt: Hi., expected: { must_say_any: [hello] } }]\n"
     )
     source = write_lines(tmp_path / "export.jsonl", [conversation("one"), conversation("two", calls=2)])
-    report = karat.check_conversations(source, suite=str(suite))
+    report = carob.check_conversations(source, suite=str(suite))
     by_name = {rule.id: rule.figures for rule in report.rules}
     assert "must_say_any[0]" not in by_name  # that is of one prompt
     assert (by_name["max_tool_calls"].held, by_name["max_tool_calls"].broken) == (1, 1)
@@ -225,7 +225,7 @@ def test_defaults_of_a_suite_are_judged(tmp_path: Path) -> None:
 
 def test_claims_of_a_suite_are_those_of_its_defaults(tmp_path: Path) -> None:
     suite = {
-        "karat": 1,
+        "carob": 1,
         "claims": {"done": {"words": ["all is done"], "run": "^make"}},
         "defaults": {"expected": {"claims": True}},
         "cases": [{"id": "a", "prompt": "Hi."}],
@@ -234,17 +234,17 @@ def test_claims_of_a_suite_are_those_of_its_defaults(tmp_path: Path) -> None:
         "id": "one",
         "messages": [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "All is done."}],
     }
-    report = karat.check_conversations(write_lines(tmp_path / "export.jsonl", [said]), suite=suite)
+    report = carob.check_conversations(write_lines(tmp_path / "export.jsonl", [said]), suite=suite)
     (claims,) = (rule.figures for rule in report.rules if rule.id == "claims")
     assert (claims.held, claims.broken) == (0, 1)
 
 
-def test_rules_of_karat_toml_hold_where_none_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rules_of_carob_toml_hold_where_none_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_policy(tmp_path)
-    (tmp_path / "karat.toml").write_text('rules = ["policy.karat.yaml"]\n')
+    (tmp_path / "carob.toml").write_text('rules = ["policy.carob.yaml"]\n')
     monkeypatch.chdir(tmp_path)
     write_lines(tmp_path / "export.jsonl", [conversation("a", agreed=False)])
-    assert figures(karat.check_conversations("export.jsonl"), "explicit-yes") == (0, 1, 0)
+    assert figures(carob.check_conversations("export.jsonl"), "explicit-yes") == (0, 1, 0)
 
 
 def test_files_are_masked_and_say_the_same(tmp_path: Path, policy: Path) -> None:
@@ -262,7 +262,7 @@ def test_files_are_masked_and_say_the_same(tmp_path: Path, policy: Path) -> None
     assert [rule["figures"]["broken"] for rule in json.loads(data)["rules"]] == [2, 0, 0, 0]
     rows = [*csv.DictReader(io.StringIO(table))]
     assert {row["group"] for row in rows} == {"", "(not recorded)", "'=cmd|' /C calc'!A0"}
-    kept = [*karat.Journal(outputs[3]).records()]
+    kept = [*carob.Journal(outputs[3]).records()]
     assert [record.case.id for record in kept] == ["mail", "=1+1"]
     assert [record.status for record in kept] == ["FAIL", "FAIL"]
     shown = tmp_path / "shown.json"
@@ -293,13 +293,13 @@ def test_journal_of_kept_conversations_is_judged_again_alike(tmp_path: Path, pol
     journal = tmp_path / "kept.jsonl"
     report = check(tmp_path, conversations, outputs=[journal], keep=4)
     assert report.kept == "4 conversations, 3 more have no room (--keep N)"
-    again = karat.rescore(journal)
-    recorded = [(record.case.id, record.verdict.status) for record in karat.Journal(journal).records()]
+    again = carob.rescore(journal)
+    recorded = [(record.case.id, record.verdict.status) for record in carob.Journal(journal).records()]
     assert recorded == [(record.case.id, record.verdict.status) for record in again]
     assert [name for name, _ in recorded] == ["same", "same #2", "more-0", "more-1"]
     assert not again.journal.summary.incomplete
     source, policy_file = str(tmp_path / "export.jsonl"), str(policy)
-    assert command(karat.Journal(journal).header, "same") == f"karat check {source} --rules {policy_file}"
+    assert command(carob.Journal(journal).header, "same") == f"carob check {source} --rules {policy_file}"
 
 
 @pytest.mark.parametrize(
@@ -318,7 +318,7 @@ def test_journal_of_kept_conversations_is_judged_again_alike(tmp_path: Path, pol
 def test_options_that_make_no_sense_are_refused(
     tmp_path: Path, policy: Path, options: dict[str, Any], slug: str
 ) -> None:
-    with pytest.raises(KaratError) as refused:
+    with pytest.raises(CarobError) as refused:
         check(tmp_path, [conversation("a")], **options)
     assert refused.value.slug == slug
     assert refused.value.exit_code == ExitCode.USAGE
@@ -332,8 +332,8 @@ def test_no_rules_and_no_sources_are_refused(tmp_path: Path, monkeypatch: pytest
         ([], str(policy), "no-traces"),
         (["none-*.jsonl"], str(policy), "no-traces"),
     ):
-        with pytest.raises(KaratError) as refused:
-            karat.check_conversations(sources, rules)
+        with pytest.raises(CarobError) as refused:
+            carob.check_conversations(sources, rules)
         assert refused.value.slug == slug
 
 
@@ -342,8 +342,8 @@ def test_torn_file_ends_the_check_and_writes_nothing(tmp_path: Path, policy: Pat
     source.write_text(source.read_text()[:-30])
     outputs = [tmp_path / name for name in ("page.html", "kept.jsonl")]
     for workers in (1, 2):
-        with pytest.raises(KaratError, match=r"export\.jsonl:2"):
-            karat.check_conversations(source, str(policy), outputs=outputs, workers=workers)
+        with pytest.raises(CarobError, match=r"export\.jsonl:2"):
+            carob.check_conversations(source, str(policy), outputs=outputs, workers=workers)
     assert not any(path.exists() for path in outputs)
     assert [path.name for path in tmp_path.iterdir() if path.name.endswith(".part")] == []
 
@@ -354,7 +354,7 @@ def test_command_line(tmp_path: Path, policy: Path) -> None:
     write_lines(tmp_path / "b.jsonl", [conversation("open", ended=False, created_at=day(3))])
 
     def run(*arguments: str) -> tuple[int, str, str]:
-        done = process("check", *arguments, "--rules", "policy.karat.yaml", cwd=tmp_path, stdin=DEVNULL)
+        done = process("check", *arguments, "--rules", "policy.carob.yaml", cwd=tmp_path, stdin=DEVNULL)
         return done.returncode, done.stdout, done.stderr
 
     code, out, err = run("*.jsonl", "--by", "day", "-o", "p.html")
@@ -382,12 +382,12 @@ def test_judge_many_agrees_with_check_and_can_be_sent(tmp_path: Path, policy: Pa
         conversation("idle", calls=0),
     ]
     source = write_lines(tmp_path / "export.jsonl", conversations)
-    judge = pickle.loads(pickle.dumps(karat.prepare_judge(str(policy))))
-    recorded = [*karat.read_conversations(source)]
-    statuses = [verdict.status for verdict in karat.judge_many(judge, recorded)]
+    judge = pickle.loads(pickle.dumps(carob.prepare_judge(str(policy))))
+    recorded = [*carob.read_conversations(source)]
+    statuses = [verdict.status for verdict in carob.judge_many(judge, recorded)]
     assert statuses == ["PASS", "FAIL", "PARTIAL", "PARTIAL"]
     assert [verdict.status for verdict in map(judge, (each.trace for each in recorded))] == statuses
     assert judge.judge(recorded[1].trace)[0].outcome is RuleOutcome.BROKEN
     case = {"id": "a", "prompt": "Hi.", "expected": {"tool_calls_none": ["cancel_order"]}}
     traces = [{"final_message": "Hi.", "tool_calls": calls} for calls in ([], [{"name": "cancel_order"}])]
-    assert [verdict.status for verdict in karat.judge_many(case, traces)] == ["PASS", "FAIL"]
+    assert [verdict.status for verdict in carob.judge_many(case, traces)] == ["PASS", "FAIL"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import karat
+import carob
 from analysis.check.conversations import conversation, day, write_lines, write_policy
 from browsing import axe_faults, browser, is_too_wide, looking, opened
 
@@ -28,7 +28,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     source = write_lines(folder / "export.jsonl", conversations)
     path = folder / "page.html"
-    karat.check_conversations(source, str(write_policy(folder)), by="day", max_broken=0.2, outputs=[path])
+    carob.check_conversations(source, str(write_policy(folder)), by="day", max_broken=0.2, outputs=[path])
     return path
 
 
@@ -47,7 +47,7 @@ def test_the_axis_of_a_rule_that_all_break_ends_at_all(tmp_path: Path) -> None:
     conversations = [conversation(f"{d}-{n}", agreed=False, created_at=day(d)) for d in (1, 2) for n in range(9)]
     source = write_lines(tmp_path / "export.jsonl", conversations)
     path = tmp_path / "page.html"
-    karat.check_conversations(source, str(write_policy(tmp_path)), by="day", outputs=[path])
+    carob.check_conversations(source, str(write_policy(tmp_path)), by="day", outputs=[path])
     tops = re.findall(r'class="axis" aria-hidden="true"><span>([^<]*)<', path.read_text("utf-8"))
     assert "100%" in tops
     assert not [top for top in tops if float(top.rstrip("%")) > 100]

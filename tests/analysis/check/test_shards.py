@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 
-import karat
+import carob
 from analysis.check.conversations import conversation, write_lines, write_policy
 from cli.support import process
 from engine.support import Started, until
 from evidence.exports.sources import FILES
-from karat.analysis.check.cluster import judge_remote
-from karat.analysis.check.judges import ConversationJudge
-from karat.analysis.check.shards import ShardWork, judge_shard, split_sources
-from karat.engine.processes.messages import Refused, build_error
-from karat.errors import KaratError
+from carob.analysis.check.cluster import judge_remote
+from carob.analysis.check.judges import ConversationJudge
+from carob.analysis.check.shards import ShardWork, judge_shard, split_sources
+from carob.engine.processes.messages import Refused, build_error
+from carob.errors import CarobError
 
 NEEDS_RAY = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is an extra")
 
@@ -45,7 +45,7 @@ def exports(tmp_path: Path) -> Path:
 
 
 def work(tmp_path: Path, **about: Any) -> ShardWork:
-    judge = karat.prepare_judge(tmp_path / "policy.karat.yaml")
+    judge = carob.prepare_judge(tmp_path / "policy.carob.yaml")
     assert isinstance(judge, ConversationJudge)
     return ShardWork(judge, **about)
 
@@ -66,7 +66,7 @@ def test_shards_hold_each_conversation_once_as_it_is_judged_in_one_process(tmp_p
     judge = work(tmp_path).judge
     whole = [
         (one.id, [verdict.outcome.value for verdict in judge.judge(one.trace) if verdict.outcome != "not_triggered"])
-        for one in karat.read_conversations(exports)
+        for one in carob.read_conversations(exports)
     ]
     assert [*rows(tmp_path, exports)] == whole
     assert len(whole) == 64
@@ -83,13 +83,13 @@ def test_a_file_with_conversations_and_spans_is_no_shard(tmp_path: Path, exports
     file = exports / "mixed.jsonl"
     file.write_text((exports / "part-0.jsonl").read_text() + (exports / "a-0.jsonl").read_text())
     [shard] = split_sources([file], "")
-    with pytest.raises(KaratError, match=r"mixed.jsonl: some rows are conversations, and others are parts"):
+    with pytest.raises(CarobError, match=r"mixed.jsonl: some rows are conversations, and others are parts"):
         [*judge_shard(work(tmp_path), shard)]
 
 
 def test_an_address_is_read_like_the_folder_that_it_names(tmp_path: Path, exports: Path) -> None:
-    policy = tmp_path / "policy.karat.yaml"
-    by_path, by_address = (karat.check_conversations(source, policy) for source in (exports, exports.as_uri()))
+    policy = tmp_path / "policy.carob.yaml"
+    by_path, by_address = (carob.check_conversations(source, policy) for source in (exports, exports.as_uri()))
     assert by_address.sources == (exports.as_uri(),)
     assert (by_address.judged, by_address.broken, by_address.formats) == (64, by_path.broken, by_path.formats)
     examples = [example.source for rule in by_address.rules for example in rule.first]
@@ -110,8 +110,8 @@ def test_an_address_that_cannot_be_read_is_an_error_that_names_it(tmp_path: Path
     (tmp_path / "torn.parquet").write_bytes((FILES / "phoenix.parquet").read_bytes()[:9_000])
     shutil.copy(FILES / "mlflow.db", tmp_path)
     named = address.format(tmp_path)
-    with pytest.raises(KaratError) as raised:
-        [*karat.read_conversations(named)]
+    with pytest.raises(CarobError) as raised:
+        [*carob.read_conversations(named)]
     assert str(raised.value).startswith(f"{named}: {words}")
 
 
@@ -123,8 +123,8 @@ def test_an_address_that_cannot_be_read_is_an_error_that_names_it(tmp_path: Path
     ],
 )
 def test_what_cannot_be_done_is_refused(tmp_path: Path, exports: Path, options: dict[str, Any], words: str) -> None:
-    with pytest.raises(KaratError) as raised:
-        karat.check_conversations(**{"sources": exports, "rules": tmp_path / "policy.karat.yaml", **options})
+    with pytest.raises(CarobError) as raised:
+        carob.check_conversations(**{"sources": exports, "rules": tmp_path / "policy.carob.yaml", **options})
     assert words in str(raised.value)
 
 
@@ -136,7 +136,7 @@ def test_a_cluster_finds_what_one_process_finds(tmp_path: Path, exports: Path) -
     for options in ((), ("--executor", "ray", "--workers", "1"), ("--executor", "ray", "--workers", "2")):
         outputs = [tmp_path / f"found-{len(outcomes)}{suffix}" for suffix in (".json", ".parquet", ".jsonl")]
         files = [part for path in outputs for part in ("-o", str(path))]
-        ended = process("check", str(exports), "--rules", "policy.karat.yaml", *files, *options, cwd=tmp_path)
+        ended = process("check", str(exports), "--rules", "policy.carob.yaml", *files, *options, cwd=tmp_path)
         assert ended.returncode == 1, ended.stderr
         figures = {**json.loads(outputs[0].read_text()), "seconds": 0}
         records = [json.loads(line) for line in outputs[2].read_text().splitlines()][1:-1]
@@ -150,7 +150,7 @@ def test_a_sample_is_the_same_on_a_cluster(tmp_path: Path, exports: Path) -> Non
     figures = []
     for number, options in enumerate([(), ("--executor", "ray")]):
         path = tmp_path / f"{number}.json"
-        chosen = ("--sample", "9", "--since", "2020-01-01", "--rules", "policy.karat.yaml", "-o", str(path))
+        chosen = ("--sample", "9", "--since", "2020-01-01", "--rules", "policy.carob.yaml", "-o", str(path))
         process("check", str(exports), *chosen, *options, cwd=tmp_path)
         figures.append({**json.loads(path.read_text()), "seconds": 0})
     assert figures[0] == figures[1]
@@ -167,14 +167,14 @@ def test_a_cluster_that_is_lost_in_the_middle_is_an_error_and_leaves_no_report(t
     """Ray ends a process with exit code 1, and without a word, when it reads from a node that is gone."""
     write_policy(tmp_path)
     write_lines(tmp_path / "export.jsonl", [conversation(str(n)) for n in range(40_000)])
-    options = ("--rules", "policy.karat.yaml", "--executor", "ray", "-o", "report.json")
+    options = ("--rules", "policy.carob.yaml", "--executor", "ray", "-o", "report.json")
     with Started("check", "export.jsonl", *options, cwd=tmp_path) as run:
         until(lambda: process_ids("-f", "ray::judge_remote") or run.process.poll() is not None)
         for pid in process_ids("-P", str(run.process.pid), "raylet"):
             os.kill(pid, signal.SIGKILL)
         code, _, err = run.ended()
     assert code == 3, err
-    assert err.startswith("karat: the Ray cluster was lost: ")
+    assert err.startswith("carob: the Ray cluster was lost: ")
     assert not (tmp_path / "report.json").exists()
 
 

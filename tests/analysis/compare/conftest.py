@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from cli.support import Ran
-from karat.cli.main import run
+from carob.cli.main import run
 
 
 @pytest.fixture(autouse=True)
@@ -15,7 +15,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
 
 
 @pytest.fixture
-def karat_line(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+def carob_line(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
     """A command line in this process, and what it came to."""
 
     def line(*arguments: str) -> Ran:

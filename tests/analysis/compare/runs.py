@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import karat
+import carob
 
 Table = Mapping[str, str | Sequence[str]]
 """For each case, what its runs come to: p passes, f fails, e errs, one letter for each repeat."""
@@ -38,7 +38,7 @@ def journal(folder: Path, name: str, table: Table, **changed: dict[str, object])
 
     repeat = min(map(len, table.values()))
     place = folder / name
-    result = karat.run(suite(table, **changed), agent, repeat=repeat, results_dir=place)
+    result = carob.run(suite(table, **changed), agent, repeat=repeat, results_dir=place)
     return Path(result.journal.path)
 
 

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from karat.analysis.compare import stats
-from karat.analysis.compare.builder import settle_fall
-from karat.analysis.compare.compared_cases import ComparedCase
-from karat.analysis.compare.gates import Certainty, of_difference
-from karat.analysis.compare.model import Change
-from karat.scoring.intervals import Runs, group_clusters, kish_number, pass_rate
+from carob.analysis.compare import stats
+from carob.analysis.compare.builder import settle_fall
+from carob.analysis.compare.compared_cases import ComparedCase
+from carob.analysis.compare.gates import Certainty, of_difference
+from carob.analysis.compare.model import Change
+from carob.scoring.intervals import Runs, group_clusters, kish_number, pass_rate
 
 CONFIDENCE = 0.95
 RUNS = 300

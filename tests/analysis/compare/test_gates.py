@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-import karat
+import carob
 from analysis.compare.runs import journal, many
 from cli.support import Ran
-from karat.analysis.compare.model import Comparison
-from karat.errors import ConfigError
+from carob.analysis.compare.model import Comparison
+from carob.errors import ConfigError
 
 Line = Callable[..., Ran]
 
@@ -22,7 +22,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Compa
     monkeypatch.chdir(tmp_path)
 
     def compared(before: dict[str, str], after: dict[str, str], **gates: float) -> Comparison:
-        return karat.compare_runs(journal(tmp_path, "a", before), journal(tmp_path, "b", after), **gates)  # type: ignore[arg-type]
+        return carob.compare_runs(journal(tmp_path, "a", before), journal(tmp_path, "b", after), **gates)  # type: ignore[arg-type]
 
     return compared
 
@@ -67,11 +67,11 @@ def test_verdicts(
 def test_what_would_decide_names_repeats_and_cases(runs: Callable[..., Comparison]) -> None:
     (gate_verdict,) = runs(many(60), {**many(60), "case-4": "f"}, max_new_failures=0).gates
     assert gate_verdict.says == "1 of 60 cases passed before and fails now: it may be chance"
-    assert gate_verdict.decides == ("karat run --baseline @last-5 --confirm 5, which runs case-4 again")
+    assert gate_verdict.decides == ("carob run --baseline @last-5 --confirm 5, which runs case-4 again")
     (gate_verdict,) = runs(
         many(9, letters=["pppp"]), {**many(9, letters=["p"]), "case-4": "f"}, max_new_failures=0
     ).gates
-    assert gate_verdict.decides == "karat run --baseline BASE --confirm 2, which runs case-4 again"
+    assert gate_verdict.decides == "carob run --baseline BASE --confirm 2, which runs case-4 again"
     (gate_verdict,) = runs(many(40), many(39, 1), non_inferior=0.1).gates
     assert "repeat these 5 times to see whether they are flaky: case-39; otherwise about" in gate_verdict.decides
 
@@ -117,13 +117,13 @@ max_new_failures = 3
 
 
 def test_gates_of_the_configuration_and_of_a_category(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, karat_line: Line
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, carob_line: Line
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "karat.toml").write_text(CONFIG)
+    (tmp_path / "carob.toml").write_text(CONFIG)
     base, new = {**many(60, prefix="x"), **many(60, prefix="y")}, {**many(60, prefix="x"), **many(58, 2, prefix="y")}
     paths = [str(journal(tmp_path, "a", base)), str(journal(tmp_path, "b", new))]
-    ran = karat_line("compare", *paths)
+    ran = carob_line("compare", *paths)
     assert ran.code == 1
     assert "gate UNDECIDED: max_new_failures = 0: 2 of 120 cases passed before and fail now: chance is" in ran.out
     assert "gate met: non_inferior = 0.2" in ran.out
@@ -131,27 +131,27 @@ def test_gates_of_the_configuration_and_of_a_category(
     assert (
         "note: 3 gates of one command: each is called broken only at 98.33 %, so that all of them together" in ran.out
     )
-    assert karat_line("compare", *paths, "--max-new-failures", "2").code == 0
+    assert carob_line("compare", *paths, "--max-new-failures", "2").code == 0
 
 
 def test_several_runs_of_one_command_are_corrected_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, karat_line: Line
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, carob_line: Line
 ) -> None:
     """All of four runs failed where all of four passed: sure enough alone, and not as one of ten."""
     monkeypatch.chdir(tmp_path)
     steady = many(3, letters=["pppp"])
     base, new = (str(journal(tmp_path, name, {**steady, "x": x})) for name, x in (("a", "pppp"), ("b", "ffff")))
     gate = ("--max-new-failures", "0")
-    assert "gate BROKEN" in karat_line("compare", base, new, *gate).out
-    ran = karat_line("compare", base, *[base] * 9, new, *gate)
+    assert "gate BROKEN" in carob_line("compare", base, new, *gate).out
+    ran = carob_line("compare", base, *[base] * 9, new, *gate)
     assert ran.code == 1
     assert "gate BROKEN" not in ran.out
     assert "gate UNDECIDED" in ran.out
     assert "note: 10 gates of one command: each is called broken only at 99.5 %" in ran.out
     assert "10 runs compared; 1 failed: " in ran.out
-    assert len(json.loads(karat_line("compare", base, new, base, "--format", "json").out)) == 2
+    assert len(json.loads(carob_line("compare", base, new, base, "--format", "json").out)) == 2
     for form in ("markdown", "html"):
-        assert "2 runs compared; 0 failed" in karat_line("compare", base, new, base, "--format", form).out
+        assert "2 runs compared; 0 failed" in carob_line("compare", base, new, base, "--format", form).out
 
 
 def test_without_gates_each_of_several_runs_must_be_surer_to_be_called_worse(runs: Callable[..., Comparison]) -> None:
@@ -165,68 +165,68 @@ def test_without_gates_each_of_several_runs_must_be_surer_to_be_called_worse(run
 @pytest.mark.parametrize(
     ("table", "says"),
     [
-        ("[gate]\nmax_new_failure = 1\n", "karat.toml:2: unknown key 'max_new_failure'. Did you mean"),
-        ("[gate]\n\nmin_pass_rate = 2\n", "karat.toml:3: the gate min_pass_rate = 2 can never be met."),
+        ("[gate]\nmax_new_failure = 1\n", "carob.toml:2: unknown key 'max_new_failure'. Did you mean"),
+        ("[gate]\n\nmin_pass_rate = 2\n", "carob.toml:3: the gate min_pass_rate = 2 can never be met."),
         ("[gate.tags.smok]\nmax_new_failures = 0\n", "looks at no case"),
-        ("[gate]\nconfidence = 7\n", "karat.toml:2: confidence must be at least 0.5 and under 1, not 7."),
-        ('[gate]\nnon_inferior = "x"\n', "karat.toml:2:"),
+        ("[gate]\nconfidence = 7\n", "carob.toml:2: confidence must be at least 0.5 and under 1, not 7."),
+        ('[gate]\nnon_inferior = "x"\n', "carob.toml:2:"),
         ("gate = 1\n", "gate"),
     ],
 )  # fmt: skip
 def test_a_wrong_table_is_told_at_its_line(
-    table: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, karat_line: Line
+    table: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, carob_line: Line
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "karat.toml").write_text(table)
+    (tmp_path / "carob.toml").write_text(table)
     path = str(journal(tmp_path / "elsewhere", "a", many(3))) if "gate = 1" not in table else "none.jsonl"
-    ran = karat_line("compare", path, path)
+    ran = carob_line("compare", path, path)
     assert ran.code == 4
     assert says in ran.err
     assert ran.err.count("\n") == 1
 
 
 def test_a_baseline_is_small_stable_and_compared_with(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, karat_line: Line
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, carob_line: Line
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    first = journal(tmp_path, "karat-results", {"x-1": "pp", "x-2": "pf", "x-3": "ff"})
-    assert karat_line("baseline", "set", "@last", "--file", "b.jsonl").code == 0
+    first = journal(tmp_path, "carob-results", {"x-1": "pp", "x-2": "pf", "x-3": "ff"})
+    assert carob_line("baseline", "set", "@last", "--file", "b.jsonl").code == 0
     lines = Path("b.jsonl").read_text().splitlines()
     assert [line.count("this is bad") for line in lines] == [0, 0, 0, 0]
     assert all(len(line) < 600 for line in lines)
-    shown = karat_line("baseline", "show", "b.jsonl").out
+    shown = carob_line("baseline", "show", "b.jsonl").out
     assert "x-2  1 of 2 passed: must_say_any, must_not_say[0]" in shown
     assert "1 of 3 cases passed each time" in shown
     after = journal(tmp_path, "b", {"x-1": "ff", "x-2": "pp", "x-3": "ff"})
-    by_file = karat.compare_runs("b.jsonl", after)
-    by_journal = karat.compare_runs(first, after)
+    by_file = carob.compare_runs("b.jsonl", after)
+    by_journal = carob.compare_runs(first, after)
     assert by_file.overall == by_journal.overall
     assert by_file.counts == by_journal.counts
-    ran = karat_line("compare", "b.jsonl", str(after), "--max-new-failures", "0")
+    ran = carob_line("compare", "b.jsonl", str(after), "--max-new-failures", "0")
     assert ran.code == 1
     assert "gate UNDECIDED" in ran.out
-    assert karat_line("compare", str(after), "b.jsonl").code == 4
+    assert carob_line("compare", str(after), "b.jsonl").code == 4
 
 
 def test_a_run_that_is_not_whole_is_no_baseline(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, karat_line: Line
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, carob_line: Line
 ) -> None:
     monkeypatch.chdir(tmp_path)
     path = journal(tmp_path, "a", many(4))
     path.write_bytes(b"".join(line + b"\n" for line in path.read_bytes().splitlines()[:-1]))
-    ran = karat_line("baseline", "set", str(path), "--file", "b.jsonl")
+    ran = carob_line("baseline", "set", str(path), "--file", "b.jsonl")
     assert (ran.code, Path("b.jsonl").exists()) == (4, False)
     assert "the run cannot be a baseline: the run did not end" in ran.err
 
 
 def test_a_broken_baseline_is_told_at_its_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, karat_line: Line
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, carob_line: Line
 ) -> None:
     monkeypatch.chdir(tmp_path)
     path = journal(tmp_path, "a", many(4))
-    karat_line("baseline", "set", str(path), "--file", "b.jsonl")
+    carob_line("baseline", "set", str(path), "--file", "b.jsonl")
     Path("b.jsonl").write_text(Path("b.jsonl").read_text().replace('"passed":1', '"passed":7'))
-    ran = karat_line("compare", "b.jsonl", str(path))
+    ran = carob_line("compare", "b.jsonl", str(path))
     assert ran.code == 4
     assert "b.jsonl:2: the case 'case-0' passed more often than it ran." in ran.err
 
@@ -251,16 +251,16 @@ def test_costs(
     verdict: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("karat.toml").write_text(prices)
+    Path("carob.toml").write_text(prices)
     cases = [{"id": f"c{n}", "prompt": "hi", "expected": {"must_say_any": ["ok"]}} for n in range(3)]
 
     def run(name: str, spent: dict[str, float]) -> str:
         fields: dict[str, object] = {"final_message": "ok", "metadata": {"cost_usd": spent.get("cost")}}
         if "tokens" in spent:
             fields["tokens"] = {"input": spent["tokens"], "output": spent["tokens"]}
-        return karat.run({"version": "0.3", "cases": cases}, lambda prompt: fields, results_dir=name).journal.path
+        return carob.run({"version": "0.3", "cases": cases}, lambda prompt: fields, results_dir=name).journal.path
 
-    (gate_verdict,) = karat.compare_runs(run("a", base), run("b", new), max_cost_ratio=1.2).gates
+    (gate_verdict,) = carob.compare_runs(run("a", base), run("b", new), max_cost_ratio=1.2).gates
     assert gate_verdict.verdict == verdict
 
 
@@ -279,9 +279,9 @@ def test_tokens_of_which_half_is_known_are_not_known(
 
     def run(name: str, tokens: dict[str, int]) -> str:
         fields = {"final_message": "ok", "tokens": tokens}
-        return karat.run(
+        return carob.run(
             {"version": "0.3", "cases": cases}, lambda prompt: fields, results_dir=tmp_path / name
         ).journal.path
 
-    (gate_verdict,) = karat.compare_runs(run("a", base), run("b", new), max_tokens_ratio=1.2).gates
+    (gate_verdict,) = carob.compare_runs(run("a", base), run("b", new), max_tokens_ratio=1.2).gates
     assert gate_verdict.verdict == verdict

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-import karat
+import carob
 from analysis.compare.runs import journal
 from cli.support import Ran
-from karat import api
-from karat.journal.reader import Journal
+from carob import api
+from carob.journal.reader import Journal
 
 
 def git(*arguments: str) -> str:
@@ -31,15 +31,15 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_when_a_case_broke_first_and_what_is_flaky(project: Path, karat_line: Callable[..., Ran]) -> None:
+def test_when_a_case_broke_first_and_what_is_flaky(project: Path, carob_line: Callable[..., Ran]) -> None:
     table = {"steady": "pp", "broke": "pp", "flaky": "pf"}
     first = git("rev-parse", "HEAD")
-    journal(project, "karat-results", table)
+    journal(project, "carob-results", table)
     git("tag", "v1")
     git("commit", "-q", "--allow-empty", "-m", "second")
     (project / "agent.py").write_text("v2\n")
-    bad = journal(project, "karat-results", {**table, "broke": "ff"})
-    journal(project, "karat-results", {**table, "broke": "ff", "new": "pp"})
+    bad = journal(project, "carob-results", {**table, "broke": "ff"})
+    journal(project, "carob-results", {**table, "broke": "ff", "new": "pp"})
     history = api.history()
     cases = {case.id: case for case in history.cases}
     assert {name: case.strip for name, case in cases.items()} == {
@@ -53,31 +53,31 @@ def test_when_a_case_broke_first_and_what_is_flaky(project: Path, karat_line: Ca
     assert (flake.value, flake.low < 0.25, flake.high > 0.75) == (0.5, True, True)
     assert cases["steady"].flake is None
     assert history.runs[0].commit == first
-    ran = karat_line("history")
+    ran = carob_line("history")
     assert "broke first in" in ran.out
     assert f"commit {broke.commit[:10]} with changes" in ran.out
     assert "FLAKY: fails 50% of its runs" in ran.out
-    document = json.loads(karat_line("history", "karat-results", "--flaky", "--format", "json").out)
+    document = json.loads(carob_line("history", "carob-results", "--flaky", "--format", "json").out)
     assert [case["id"] for case in document["cases"]] == ["flaky"]
-    assert karat_line("history", "--since", "2999-01-01").code == 4
+    assert carob_line("history", "--since", "2999-01-01").code == 4
 
 
 def test_a_run_is_found_by_its_commit_and_its_tag(project: Path) -> None:
     git("tag", "v1.0")
-    old = journal(project, "karat-results", {"a": "p", "b": "p"})
+    old = journal(project, "carob-results", {"a": "p", "b": "p"})
     (project / "agent.py").write_text("v2\n")
     git("commit", "-qam", "second")
-    new = journal(project, "karat-results", {"a": "p", "b": "f"})
+    new = journal(project, "carob-results", {"a": "p", "b": "f"})
     for name in ("v1.0", git("rev-parse", "v1.0"), git("rev-parse", "--short=8", "v1.0")):
-        assert karat.compare_runs(name, new).base.path == str(old.relative_to(project))
-    header = karat.Journal(new).header
+        assert carob.compare_runs(name, new).base.path == str(old.relative_to(project))
+    header = carob.Journal(new).header
     assert header.project is not None
     assert (header.project.commit, header.project.dirty, header.project.tags) == (git("rev-parse", "HEAD"), False, ())
 
 
 def test_a_case_that_asks_otherwise_begins_anew(project: Path) -> None:
-    journal(project, "karat-results", {"a": "f"})
-    journal(project, "karat-results", {"a": "p"}, a={"expected": {"must_say_any": ["ok"]}})
+    journal(project, "carob-results", {"a": "f"})
+    journal(project, "carob-results", {"a": "p"}, a={"expected": {"must_say_any": ["ok"]}})
     (case,) = api.history().cases
     assert (case.strip, case.judged, case.broke, case.flake) == ("FP", 1, None, None)
 
@@ -85,7 +85,7 @@ def test_a_case_that_asks_otherwise_begins_anew(project: Path) -> None:
 def test_no_repository_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    header = karat.Journal(journal(tmp_path, "r", {"a": "p"})).header
+    header = carob.Journal(journal(tmp_path, "r", {"a": "p"})).header
     assert (header.project, header.suite_revision, header.target_version) == (None, None, "")
 
 
@@ -93,11 +93,11 @@ def test_a_run_is_read_once_for_as_long_as_its_journal_stays_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    paths = [journal(tmp_path, "karat-results", {"a": letters, "b": "pf"}) for letters in ("pp", "fp", "ff")]
+    paths = [journal(tmp_path, "carob-results", {"a": letters, "b": "pf"}) for letters in ("pp", "fp", "ff")]
     fresh = api.history()
     opened: list[str] = []
     monkeypatch.setattr(
-        "karat.analysis.compare.compared_cases.Journal", lambda path, **_: opened.append(str(path)) or Journal(path)
+        "carob.analysis.compare.compared_cases.Journal", lambda path, **_: opened.append(str(path)) or Journal(path)
     )
     assert api.history() == fresh
     assert opened == []
@@ -112,20 +112,20 @@ def test_a_run_is_read_once_for_as_long_as_its_journal_stays_the_same(
 
 
 def test_runs_against_another_target_or_with_other_settings_are_not_mixed_in(
-    project: Path, karat_line: Callable[..., Ran]
+    project: Path, carob_line: Callable[..., Ran]
 ) -> None:
-    (project / "karat.toml").write_text(
+    (project / "carob.toml").write_text(
         "[targets.a]\nuse = 'python:bot:answer'\nenv = { SAYS = 'ok' }\n[targets.b]\nuse = 'python:bot:answer'\n"
     )
     (project / "bot.py").write_text("import os\ndef answer(prompt):\n    return os.environ.get('SAYS', 'no')\n")
     cases = {"version": "0.3", "cases": [{"id": "one", "prompt": "x", "expected": {"must_say_any": ["ok"]}}]}
     for target in ("a", "b", "a"):
-        karat.run(cases, target, results_dir="karat-results")
-    (project / "karat.toml").write_text("[targets.a]\nuse = 'python:bot:answer'\nenv = { SAYS = 'yes, ok' }\n")
-    karat.run(cases, "a", results_dir="karat-results")
+        carob.run(cases, target, results_dir="carob-results")
+    (project / "carob.toml").write_text("[targets.a]\nuse = 'python:bot:answer'\nenv = { SAYS = 'yes, ok' }\n")
+    carob.run(cases, "a", results_dir="carob-results")
     history = api.history()
     assert (len(history.runs), history.target, history.left_out, history.other_targets) == (1, "a", 3, ("a", "b"))
     assert [case.strip for case in api.history(target="b").cases] == ["F"]
-    said = karat_line("history").out
+    said = carob_line("history").out
     assert "1 run of" in said
     assert "not shown: 3 runs of this suite against another target or with other settings; --target b" in said

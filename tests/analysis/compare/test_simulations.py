@@ -11,10 +11,10 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
-from karat.analysis.compare import stats
-from karat.model import sequential
-from karat.model.sequential import SequentialTest, min_runs_to_prove
-from karat.scoring.intervals import Clusters, Estimate, Runs, pass_rate, single_clusters
+from carob.analysis.compare import stats
+from carob.model import sequential
+from carob.model.sequential import SequentialTest, min_runs_to_prove
+from carob.scoring.intervals import Clusters, Estimate, Runs, pass_rate, single_clusters
 
 RUNS = 2_000
 SOME = [1_000, pytest.param(RUNS, marks=pytest.mark.thorough)]

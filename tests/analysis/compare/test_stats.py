@@ -12,9 +12,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from karat.analysis.compare import stats
-from karat.scoring import intervals
-from karat.scoring.intervals import single_clusters, wilson
+from carob.analysis.compare import stats
+from carob.scoring import intervals
+from carob.scoring.intervals import single_clusters, wilson
 
 COUNTS = [(0, 1), (1, 1), (0, 20), (1, 20), (19, 20), (20, 20), (7, 50), (480, 500), (999_000, 1_000_000)]
 

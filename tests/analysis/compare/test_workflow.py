@@ -13,7 +13,7 @@ from cli.support import SCRIPT
 from pages import File, blocks
 
 PAGE = Path(__file__).parents[3] / "docs" / "comparing.md"
-RUN, COMPARE = re.findall(r"^karat (?:run|compare) .*--results-dir results .*$", PAGE.read_text(), re.MULTILINE)
+RUN, COMPARE = re.findall(r"^carob (?:run|compare) .*--results-dir results .*$", PAGE.read_text(), re.MULTILINE)
 
 
 def shell(line: str, folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
@@ -28,8 +28,8 @@ def repository(tmp_path: Path) -> Path:
         if isinstance(block, File):
             block.write(tmp_path)
     made = shell(
-        "git init -q -b main && AGE=2 karat run desk.yaml -t python:desk.py:answer --repeat 6 --results-dir before -q"
-        " && karat baseline set @last --results-dir before && git add desk* && git commit -qm base",
+        "git init -q -b main && AGE=2 carob run desk.yaml -t python:desk.py:answer --repeat 6 --results-dir before -q"
+        " && carob baseline set @last --results-dir before && git add desk* && git commit -qm base",
         tmp_path,
     )
     assert made.returncode == 0, made.stderr

@@ -1,3 +1,3 @@
-from cli.fixtures import here, karat
+from cli.fixtures import here, carob
 
-__all__ = ["here", "karat"]
+__all__ = ["here", "carob"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from cli.support import Karat, traces, write
+from cli.support import Carob, traces, write
 
 SCHEMAS: dict[str, Any] = {
     "get_order": {
@@ -40,7 +40,7 @@ STATUS = {
     "expected": {"must_say_any": ["on its way"], "valid_arguments": True, "tool_calls_none": ["issue_refund"]},
 }
 SUITE: dict[str, Any] = {
-    "karat": 1,
+    "carob": 1,
     "effects": {"issue_refund": ["refunded"], "cancel_order": ["cancelled"]},
     "rules": [ASKED_FOR],
     "cases": [REFUND, STATUS],
@@ -63,15 +63,15 @@ ANSWERS = {
 
 
 def suite_with(*cases: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return {"karat": 1, "cases": list(cases), **more}
+    return {"carob": 1, "cases": list(cases), **more}
 
 
 def case(expected: dict[str, Any], case_id: str = "A", **more: Any) -> dict[str, Any]:
     return {"id": case_id, "prompt": f"What of {case_id}?", "expected": expected, **more}
 
 
-def record(karat: Karat, suite: dict[str, Any], answers: dict[str, Any]) -> str:
+def record(carob: Carob, suite: dict[str, Any], answers: dict[str, Any]) -> str:
     """Write the suite, run it on the answers, and give the journal."""
-    karat("run", write("suite.json", suite), "--target", traces(**answers), "--results-dir", "runs")
+    carob("run", write("suite.json", suite), "--target", traces(**answers), "--results-dir", "runs")
     (journal,) = Path("runs").glob("suite-*Z.jsonl")
     return str(journal)

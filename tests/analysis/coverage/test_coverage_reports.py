@@ -1,4 +1,4 @@
-"""The renderings of a coverage report, to the letter, and with harmful text. KARAT_UPDATE_GOLDEN=1 writes them."""
+"""The renderings of a coverage report, to the letter, and with harmful text. CAROB_UPDATE_GOLDEN=1 writes them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from markdown_it import MarkdownIt
 
-from karat.analysis.coverage.model import (
+from carob.analysis.coverage.model import (
     ArgumentCoverage,
     Coverage,
     EffectCoverage,
@@ -22,9 +22,9 @@ from karat.analysis.coverage.model import (
     UnobservedPart,
     ValueClass,
 )
-from karat.analysis.coverage.report import coverage_html, coverage_json, coverage_markdown, coverage_sections
-from karat.analysis.coverage.terminal import coverage_lines
-from karat.reports.sections import TERMINAL_ROWS
+from carob.analysis.coverage.report import coverage_html, coverage_json, coverage_markdown, coverage_sections
+from carob.analysis.coverage.terminal import coverage_lines
+from carob.reports.sections import TERMINAL_ROWS
 from reports.runs import HOSTILE
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -79,7 +79,7 @@ RENDERED = {
 def test_golden(name: str, kind: str) -> None:
     data = RENDERED[kind](REPORTS[name])
     place = GOLDEN / f"{name}.{kind}"
-    if os.environ.get("KARAT_UPDATE_GOLDEN"):
+    if os.environ.get("CAROB_UPDATE_GOLDEN"):
         place.write_bytes(data)
     assert data == place.read_bytes()
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.analysis.coverage.schema_classes import OUTSIDE, read_arguments
+from carob.analysis.coverage.schema_classes import OUTSIDE, read_arguments
 
 
 def held(schema: dict[str, Any], arguments: dict[str, Any], *, required: bool = True, more: Any = None) -> list[str]:

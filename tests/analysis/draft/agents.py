@@ -8,12 +8,12 @@ from itertools import count
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-import karat
+import carob
 from analysis.draft import dyno_bugs
 from canvas_app.brain import rule_based as canvas_rules
 from canvas_app.in_process import answer
-from karat.analysis.draft.draft import SuiteDraft
-from karat.model.verdict import CaseStatus
+from carob.analysis.draft.draft import SuiteDraft
+from carob.model.verdict import CaseStatus
 from recordings import ROOT, shipped
 
 OPENINGS = ("", "Sure. ", "Here you are. ", "Of course! ", "As asked: ", "Right away. ")
@@ -77,15 +77,15 @@ def drafted(subject: Subject, repeat: int = 10) -> SuiteDraft:
     """A draft of what the agent does when it is asked, or of recorded runs of its own suite."""
     if subject.prompts:
         how: dict[str, Any] = {"allow_effects": True, "workers": 0, "concurrency": 4}
-        return karat.draft(target=subject.target, prompts=subject.prompts, repeat=repeat, **how)
+        return carob.draft(target=subject.target, prompts=subject.prompts, repeat=repeat, **how)
     with TemporaryDirectory() as folder:
-        karat.run(CANVAS_SUITE, subject.target, repeat=repeat, concurrency=4, results_dir=folder)
-        return karat.draft(folder)
+        carob.run(CANVAS_SUITE, subject.target, repeat=repeat, concurrency=4, results_dir=folder)
+        return carob.draft(folder)
 
 
 def failing(draft: SuiteDraft, subject: Subject, repeat: int = 1) -> dict[str, str]:
     """The cases that do not pass, with the reason."""
-    result = karat.run(draft.yaml, subject.target, workers=0, concurrency=4, repeat=repeat)
+    result = carob.run(draft.yaml, subject.target, workers=0, concurrency=4, repeat=repeat)
     answers = {}
     for record in result.records:
         if record.status is not CaseStatus.PASS:

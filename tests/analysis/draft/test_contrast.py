@@ -10,12 +10,12 @@ import pytest
 import yaml
 from msgspec import structs
 
-import karat
-from karat.checks.workspace.samples import workspace_trace
-from karat.cli.main import run as command_line
-from karat.errors import UsageError
-from karat.model.trace import ToolCall, Trace
-from karat.targets.recordings.replay import RecordedTraces
+import carob
+from carob.checks.workspace.samples import workspace_trace
+from carob.cli.main import run as command_line
+from carob.errors import UsageError
+from carob.model.trace import ToolCall, Trace
+from carob.targets.recordings.replay import RecordedTraces
 
 SESSIONS = Path(__file__).parents[2] / "evidence" / "exports" / "files" / "sessions"
 FILES = {
@@ -63,7 +63,7 @@ def sides(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_what_good_sessions_did_and_bad_ones_did_not_is_drafted_with_its_support(sides: tuple[Path, Path]) -> None:
-    draft = karat.draft_contrast(*sides)
+    draft = carob.draft_contrast(*sides)
     suite = yaml.safe_load(draft.yaml)
     commands = suite["defaults"]["expected"]["commands"]
     assert {"run": NOT_PUSHED, "never": True} in commands
@@ -102,10 +102,10 @@ def test_one_source_a_side_is_not_enough_for_other_drafts(capfd: pytest.CaptureF
 
 
 def drafted(good: list[Trace], bad: list[Trace], **how: Any) -> dict[str, Any]:
-    from karat.analysis.draft.contrast import draft_contrast
-    from karat.analysis.draft.draft import DraftOptions
-    from karat.checks.catalog import CheckCatalog
-    from karat.plugins.project import Project
+    from carob.analysis.draft.contrast import draft_contrast
+    from carob.analysis.draft.draft import DraftOptions
+    from carob.checks.catalog import CheckCatalog
+    from carob.plugins.project import Project
 
     return yaml.safe_load(draft_contrast(good, bad, CheckCatalog(Project()), DraftOptions(**how)).yaml)
 
@@ -195,8 +195,8 @@ def test_a_session_that_broke_off_is_left_out_and_counted(tmp_path: Path) -> Non
     good = tmp_path / "good.traj.json"
     good.write_text(behaved((SESSIONS / FILES["mini-swe-agent"]).read_text()))
     bad = SESSIONS / FILES["mini-swe-agent"]
-    draft = karat.draft_contrast([good, file], bad)
+    draft = carob.draft_contrast([good, file], bad)
     assert draft.left_out == 1
     assert "# Left out: 1 session that broke off." in draft.yaml
     with pytest.raises(UsageError, match="none of the 1 bad session can be judged"):
-        karat.draft_contrast(good, file)
+        carob.draft_contrast(good, file)

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
-import karat
-from karat.analysis.draft.rules import draft_rules
-from karat.cli.main import run as command_line
-from karat.model.trace import ToolCall, Trace
+import carob
+from carob.analysis.draft.rules import draft_rules
+from carob.cli.main import run as command_line
+from carob.model.trace import ToolCall, Trace
 
 EFFECTS = {"pay": ("paid",)}
 
@@ -79,12 +79,12 @@ def test_what_could_not_have_been_broken_is_no_rule() -> None:
 
 
 def test_the_drafted_file_is_a_contract_that_its_conversations_keep(tmp_path: Path) -> None:
-    path = tmp_path / "policy.karat.yaml"
+    path = tmp_path / "policy.carob.yaml"
     path.write_text(draft_rules(SOUND, EFFECTS).yaml)
-    suite = {"karat": 1, "rules": [str(path)], "cases": [{"id": "A-1", "prompt": "Yes, please."}]}
-    (case,) = karat.load_suite(suite).cases
-    assert karat.judge(case, SOUND[1]).status == "PASS"
-    assert karat.judge(case, pay_after_lookup("A-1", look=False)).status == "FAIL"
+    suite = {"carob": 1, "rules": [str(path)], "cases": [{"id": "A-1", "prompt": "Yes, please."}]}
+    (case,) = carob.load_suite(suite).cases
+    assert carob.judge(case, SOUND[1]).status == "PASS"
+    assert carob.judge(case, pay_after_lookup("A-1", look=False)).status == "FAIL"
 
 
 def test_the_command_writes_a_contract(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,7 +96,7 @@ def test_the_command_writes_a_contract(tmp_path: Path, capsys: pytest.CaptureFix
         for trace in SOUND
     ]  # fmt: skip
     recording.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    path = tmp_path / "policy.karat.yaml"
+    path = tmp_path / "policy.carob.yaml"
     assert command_line(["draft", "--rules", str(recording), "-o", str(path)]) == 0
     assert "rules that all of 12 conversations keep" in capsys.readouterr().err
     assert command_line(["validate", str(path)]) == 0
@@ -120,12 +120,12 @@ def test_no_rule_is_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     recording = tmp_path / "runs.jsonl"
     line = {"input": "hi", "final_message": "Hello.", "tool_calls": []}
     recording.write_text("".join(json.dumps({"case_id": f"c{n}", **line}) + "\n" for n in range(8)))
-    path = tmp_path / "policy.karat.yaml"
+    path = tmp_path / "policy.carob.yaml"
     assert command_line(["draft", "--rules", str(recording), "-o", str(path)]) == 4
     assert "no rule was found that 8 conversations keep" in capsys.readouterr().err
     assert not path.exists()
 
 
 def test_too_few_conversations_are_refused() -> None:
-    with pytest.raises(karat.UsageError, match="at least 6 are needed, found 3"):
+    with pytest.raises(carob.UsageError, match="at least 6 are needed, found 3"):
         draft_rules(SOUND[:3], EFFECTS)

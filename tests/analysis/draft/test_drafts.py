@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import yaml
 
-import karat
+import carob
 from catalogs import CATALOG
-from karat.analysis.draft.draft import DraftOptions, SuiteDraft
-from karat.analysis.draft.drafting import draft_from_traces
-from karat.errors import UsageError
-from karat.evidence.merge import merge_turns
-from karat.model.trace import ToolCall, Trace, TraceError
+from carob.analysis.draft.draft import DraftOptions, SuiteDraft
+from carob.analysis.draft.drafting import draft_from_traces
+from carob.errors import UsageError
+from carob.evidence.merge import merge_turns
+from carob.model.trace import ToolCall, Trace, TraceError
 
 WORDING = ("must_say_any", "must_match_regex", "answer_equals", "expected_contains", "reason_contains", "answer_text")
 
@@ -79,7 +79,7 @@ def of_refunds() -> SuiteDraft:
 
 
 def test_it_reads_as_a_suite_that_is_a_draft(of_refunds: SuiteDraft) -> None:
-    suite = karat.load_suite(of_refunds.yaml)
+    suite = carob.load_suite(of_refunds.yaml)
     assert suite.draft
     assert [case.id for case in suite.cases] == ["refunds"]
     assert not suite.warnings
@@ -119,14 +119,14 @@ def test_it_says_what_it_notices_and_what_it_cannot_see(of_refunds: SuiteDraft) 
 
 
 def test_a_right_run_passes_and_wrong_ones_do_not(of_refunds: SuiteDraft) -> None:
-    case = karat.load_suite(of_refunds.yaml).cases[0]
-    assert karat.judge(case, refund(77)).status == "PASS"
+    case = carob.load_suite(of_refunds.yaml).cases[0]
+    assert carob.judge(case, refund(77)).status == "PASS"
     for wrong in (
         refund(3, order="B-04"),
         refund(3, mode="half"),
-        karat.Trace(case_id="refunds", input=refund().input, final_message="I refunded 43.5 EUR.", tool_calls=()),
+        carob.Trace(case_id="refunds", input=refund().input, final_message="I refunded 43.5 EUR.", tool_calls=()),
     ):
-        assert karat.judge(case, wrong).status == "FAIL"
+        assert carob.judge(case, wrong).status == "FAIL"
 
 
 def test_a_constant_needs_support() -> None:
@@ -173,9 +173,9 @@ def test_arguments_that_look_like_matchers_or_variables_are_not_read_as_such() -
     types = {"filter": {"price": {"$type": "object"}}, "template": {"$type": "string"}}
     assert entry["arguments"] == {"city": "{city}", "mode": "fast", **types}
     assert draft.findings == ()
-    cases = karat.load_suite(draft.yaml).cases
+    cases = carob.load_suite(draft.yaml).cases
     inputs = {run.input: run for run in runs}
-    assert [karat.judge(case, inputs[case.prompt]).status for case in cases] == ["PASS"] * 3
+    assert [carob.judge(case, inputs[case.prompt]).status for case in cases] == ["PASS"] * 3
 
 
 def test_a_held_out_trace_loosens_what_it_does_not_hold() -> None:
@@ -184,8 +184,8 @@ def test_a_held_out_trace_loosens_what_it_does_not_hold() -> None:
     assert (draft.summary.held_out, draft.summary.held_out_passed) == (1, 0)
     assert "mode" not in expected(draft)["tool_calls"][1]["arguments"]
     assert "differs" in [finding.kind for finding in draft.findings]
-    case = karat.load_suite(draft.yaml).cases[0]
-    assert [karat.judge(case, run).status for run in runs] == ["PASS"] * 5
+    case = carob.load_suite(draft.yaml).cases[0]
+    assert [carob.judge(case, run).status for run in runs] == ["PASS"] * 5
 
 
 def test_the_support_of_a_loosened_line_is_that_of_what_is_left() -> None:
@@ -199,7 +199,7 @@ def test_the_support_of_a_loosened_line_is_that_of_what_is_left() -> None:
 def test_where_calls_may_be_missing_none_are_counted() -> None:
     blind = Trace(case_id="talk", input="I want a refund.", final_message="Which order?")
     runs = [
-        merge_turns([blind, karat.Trace(**{**_fields(refund(number)), "case_id": "talk", "input": "A-17."})])
+        merge_turns([blind, carob.Trace(**{**_fields(refund(number)), "case_id": "talk", "input": "A-17."})])
         for number in range(6)
     ]
     draft = drafted(runs)
@@ -231,9 +231,9 @@ def test_conversations_with_words_of_their_own_keep_what_came_from_them() -> Non
     assert searched == {"day": f"2026-12-{first % 28 + 1:02d}", "people": first}
     assert booked["day"] == searched["day"]
     assert draft.findings == ()
-    read = karat.load_suite(draft.yaml).cases[0]
-    assert karat.judge(read, booking(first)).status == "PASS"
-    assert karat.judge(read, booking(first + 1)).status == "FAIL"
+    read = carob.load_suite(draft.yaml).cases[0]
+    assert carob.judge(read, booking(first)).status == "PASS"
+    assert carob.judge(read, booking(first + 1)).status == "FAIL"
 
 
 @pytest.mark.parametrize(("prompts", "held_out"), [(50, 10), (6, 0)])
@@ -254,7 +254,7 @@ def test_what_only_succeeds_at_times_is_named() -> None:
 
 def test_a_line_that_hardly_any_run_misses_is_kept_and_marked() -> None:
     runs = [refund(number) for number in range(99)] + [refund(99)]
-    odd = karat.Trace(
+    odd = carob.Trace(
         case_id="refunds", input=runs[0].input, final_message="I refunded 7,313 EUR.", tool_calls=runs[60].tool_calls
     )
     runs[60] = odd
@@ -266,7 +266,7 @@ def test_a_line_that_hardly_any_run_misses_is_kept_and_marked() -> None:
 def test_a_conversation_becomes_turns() -> None:
     asks = Trace(case_id="talk", input="I want a refund.", final_message="Which order?", tool_calls=())
     runs = [
-        merge_turns([asks, karat.Trace(**{**_fields(refund(number)), "case_id": "talk", "input": "A-17."})])
+        merge_turns([asks, carob.Trace(**{**_fields(refund(number)), "case_id": "talk", "input": "A-17."})])
         for number in range(6)
     ]
     draft = drafted(runs)
@@ -275,8 +275,8 @@ def test_a_conversation_becomes_turns() -> None:
     assert case["turns"][0]["expected"]["outcome"] == "needs_input"
     (paid,) = case["expected"]["tool_calls"]
     assert (paid["tool"], paid["arguments"]["order"]) == ("issue_refund", "A-17")
-    read = karat.load_suite(draft.yaml).cases[0]
-    assert karat.judge(read, runs[0]).status == "PASS"
+    read = carob.load_suite(draft.yaml).cases[0]
+    assert carob.judge(read, runs[0]).status == "PASS"
 
 
 def _fields(trace: Trace) -> dict[str, Any]:
@@ -294,7 +294,7 @@ def talk(*exchanges: tuple[str, str]) -> Trace:
         Trace(case_id="talk", input=before, final_message=question, tool_calls=())
         for before, (question, _) in zip(said, exchanges, strict=False)
     ]
-    return merge_turns([*asks, karat.Trace(**{**_fields(refund()), "case_id": "talk", "input": said[-1]})])
+    return merge_turns([*asks, carob.Trace(**{**_fields(refund()), "case_id": "talk", "input": said[-1]})])
 
 
 def test_a_user_who_answers_in_any_order_becomes_replies() -> None:
@@ -305,10 +305,10 @@ def test_a_user_who_answers_in_any_order_becomes_replies() -> None:
     assert case["replies"] == [{"asks_for": ["number"], "say": "A-17."}, {"asks_for": ["reason"], "say": "It broke."}]
     assert "turns" not in case
     assert [entry["tool"] for entry in case["expected"]["tool_calls"]] == ["get_order", "issue_refund"]
-    read = karat.load_suite(draft.yaml).cases[0]
-    assert {karat.judge(read, run).status for run in runs} == {"PASS"}
-    undone = merge_turns([*runs[0].turns[:2], karat.Trace(case_id="talk", input="x", final_message="Done.")])
-    assert karat.judge(read, undone).status != "PASS"
+    read = carob.load_suite(draft.yaml).cases[0]
+    assert {carob.judge(read, run).status for run in runs} == {"PASS"}
+    undone = merge_turns([*runs[0].turns[:2], carob.Trace(case_id="talk", input="x", final_message="Done.")])
+    assert carob.judge(read, undone).status != "PASS"
 
 
 @pytest.mark.parametrize(
@@ -334,9 +334,9 @@ def test_a_list_that_never_was_empty_must_not_be(runs: int, is_asked: bool) -> N
         return Trace(case_id="q", input="What did I order?", final_message="Two lamps.", tool_calls=calls)
 
     full = [{"order": "A-1"}, {"order": "B-2"}]
-    read = karat.load_suite(drafted([listed(full[: 1 + number % 2]) for number in range(runs)]).yaml).cases[0]
-    assert karat.judge(read, listed(full)).status == "PASS"
-    assert [karat.judge(read, listed(empty)).status for empty in ([], "[]")] == ["FAIL" if is_asked else "PASS"] * 2
+    read = carob.load_suite(drafted([listed(full[: 1 + number % 2]) for number in range(runs)]).yaml).cases[0]
+    assert carob.judge(read, listed(full)).status == "PASS"
+    assert [carob.judge(read, listed(empty)).status for empty in ([], "[]")] == ["FAIL" if is_asked else "PASS"] * 2
 
 
 def test_a_failure_that_the_answer_hides_is_a_question() -> None:
@@ -346,7 +346,7 @@ def test_a_failure_that_the_answer_hides_is_a_question() -> None:
         drafted([hides] * 4)
     draft = drafted([hides] * 4 + [refund(number) for number in range(4)])
     assert [finding.kind for finding in draft.findings] == ["failed"]
-    assert "books" not in [case.id for case in karat.load_suite(draft.yaml).cases]
+    assert "books" not in [case.id for case in carob.load_suite(draft.yaml).cases]
 
 
 @pytest.mark.parametrize(
@@ -410,7 +410,7 @@ def test_no_text_of_a_run_ends_a_draft(place: str) -> None:
     for text in BLANKS:
         runs = [with_text(place, text) for _ in range(5)]
         good = [Trace(case_id="b", input="Hello there", final_message="Hi!", tool_calls=()) for _ in range(5)]
-        suite = karat.load_suite(drafted([*runs, *good]).yaml)
+        suite = carob.load_suite(drafted([*runs, *good]).yaml)
         assert "b" in {case.id for case in suite.cases}, (place, text)
 
 
@@ -422,9 +422,9 @@ def test_fields_of_a_structured_answer_that_never_change_are_expected() -> None:
     draft = drafted([run(number) for number in range(20)])
     properties = expected(draft)["answer_json"]["properties"]
     assert properties == {"block_card": {"const": False}, "kind": {"const": "lost"}, "note": {"type": "string"}}
-    (case,) = karat.load_suite(draft.yaml).cases
-    assert karat.judge(case, run(1)).status == "PASS"
-    assert karat.judge(case, run(1, blocked=True)).status == "FAIL"
+    (case,) = carob.load_suite(draft.yaml).cases
+    assert carob.judge(case, run(1)).status == "PASS"
+    assert carob.judge(case, run(1, blocked=True)).status == "FAIL"
 
 
 def test_a_field_that_changes_in_a_run_that_was_held_out_is_of_its_type() -> None:
@@ -454,7 +454,7 @@ def test_the_runs_that_a_draft_is_from_are_a_recording_of_it(tmp_path: Path) -> 
     draft = drafted([*[refund(number) for number in range(6)], *others, merge_turns(talk)])
     (tmp_path / "d.yaml").write_text(draft.yaml)
     (tmp_path / "d.jsonl").write_bytes(draft.recording)
-    run = karat.run(tmp_path / "d.yaml", f"replay:{tmp_path / 'd.jsonl'}", workers=0)
+    run = carob.run(tmp_path / "d.yaml", f"replay:{tmp_path / 'd.jsonl'}", workers=0)
     assert {record.case.id: str(record.status) for record in run} == dict.fromkeys(
         (record.case.id for record in run), "PASS"
     )
@@ -476,5 +476,5 @@ def test_the_rows_of_a_case_have_runs_of_their_own(tmp_path: Path) -> None:
     draft = drafted(runs, max_cases=5)
     (tmp_path / "d.yaml").write_text(draft.yaml)
     (tmp_path / "d.jsonl").write_bytes(draft.recording)
-    run = karat.run(tmp_path / "d.yaml", f"replay:{tmp_path / 'd.jsonl'}", workers=0)
+    run = carob.run(tmp_path / "d.yaml", f"replay:{tmp_path / 'd.jsonl'}", workers=0)
     assert [str(record.status) for record in run] == ["PASS"] * 3

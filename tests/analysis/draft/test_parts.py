@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from karat.analysis.audit.operators.measures import round_up
-from karat.analysis.draft.cases import name_prompts
-from karat.analysis.draft.masking import PATTERNS, Masker, is_iban, passes_luhn
-from karat.analysis.draft.origins import Origins, is_stable, shape_of
-from karat.analysis.draft.trace_groups import LOOP, Findings
-from karat.analysis.draft.trace_statistics import Replies
-from karat.model.trace import ToolCall, Trace
-from karat.text.tool_effects import known_effects, likely_effects
+from carob.analysis.audit.operators.measures import round_up
+from carob.analysis.draft.cases import name_prompts
+from carob.analysis.draft.masking import PATTERNS, Masker, is_iban, passes_luhn
+from carob.analysis.draft.origins import Origins, is_stable, shape_of
+from carob.analysis.draft.trace_groups import LOOP, Findings
+from carob.analysis.draft.trace_statistics import Replies
+from carob.model.trace import ToolCall, Trace
+from carob.text.tool_effects import known_effects, likely_effects
 
 ROOT = Path(__file__).parents[3]
 

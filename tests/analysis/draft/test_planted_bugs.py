@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analysis.draft.agents import SUBJECTS, Subject, drafted, failing
-from karat.analysis.draft.draft import SuiteDraft
+from carob.analysis.draft.draft import SuiteDraft
 
 CAUGHT = 0.85
 NOT_SEEN = {

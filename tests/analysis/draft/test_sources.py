@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 import yaml
 
-import karat
-from karat.analysis.draft.session import Probing, read_prompts
-from karat.cli.main import run as command_line
-from karat.errors import UsageError
-from karat.model.trace import ToolCall, Trace
-from karat.targets.config import TargetConfig
-from karat.targets.recordings.replay import RecordedTraces
+import carob
+from carob.analysis.draft.session import Probing, read_prompts
+from carob.cli.main import run as command_line
+from carob.errors import UsageError
+from carob.model.trace import ToolCall, Trace
+from carob.targets.config import TargetConfig
+from carob.targets.recordings.replay import RecordedTraces
 from recordings import shipped
 
 ASKED = {"q": "Where is A-17?"}
@@ -34,8 +34,8 @@ def calls_of(text: str) -> list[str]:
 
 @pytest.fixture
 def journal(tmp_path: Path) -> Path:
-    suite = {"karat": 1, "cases": [{"id": "q", "prompt": ASKED["q"], "expected": {"outcome": "completed"}}]}
-    karat.run(suite, agent, repeat=5, results_dir=tmp_path)
+    suite = {"carob": 1, "cases": [{"id": "q", "prompt": ASKED["q"], "expected": {"outcome": "completed"}}]}
+    carob.run(suite, agent, repeat=5, results_dir=tmp_path)
     return next(tmp_path.glob("*.jsonl"))
 
 
@@ -44,7 +44,7 @@ def test_a_journal_a_folder_and_its_lines_as_a_recording_give_the_same_cases(jou
     recording = tmp_path / "elsewhere" / "recorded.jsonl"
     recording.parent.mkdir()
     recording.write_text("".join(json.dumps(one["trace"]) + "\n" for one in lines if one["kind"] == "case"))
-    drafts = [karat.draft(source).yaml.partition("cases:")[2] for source in (journal, journal.parent, recording)]
+    drafts = [carob.draft(source).yaml.partition("cases:")[2] for source in (journal, journal.parent, recording)]
     assert drafts[0] == drafts[1] == drafts[2]
     assert "order: A-17  # from the prompt, 5 of 5 runs" in drafts[0]
 
@@ -62,7 +62,7 @@ def test_trajectories_of_tau_bench_are_conversations(tmp_path: Path) -> None:
     file.write_text(json.dumps([{"task_id": 3, "trial": n, "reward": 1, "info": {}, "traj": talk} for n in range(4)]))
     (first, *others) = RecordedTraces(str(file))
     assert (first.case_id, len(others), [turn.input for turn in first.turns]) == ("task-3", 3, ["Seat 12A please."])
-    assert "book_seat" in calls_of(karat.draft(file).yaml)
+    assert "book_seat" in calls_of(carob.draft(file).yaml)
 
 
 def test_spans_are_read_without_cases(tmp_path: Path) -> None:
@@ -95,12 +95,12 @@ def test_the_command_writes_a_suite_that_passes(
     monkeypatch.chdir(tmp_path)
     assert command_line(["draft", str(journal), "-o", "drafted.yaml"]) == 0
     assert "1 case from 5 of 5 traces" in capfd.readouterr().err
-    result = karat.run("drafted.yaml", agent, results_dir="results")
+    result = carob.run("drafted.yaml", agent, results_dir="results")
     assert result.ok
     assert result.journal.header.draft is True
     assert "this suite is a draft" in next(Path("results").glob("*.md")).read_text()
     assert json.loads(next(Path("results").glob("*.json")).read_text())["draft"] is True
-    again = karat.run("drafted.yaml", "replay:drafted.traces.jsonl", results_dir="others")
+    again = carob.run("drafted.yaml", "replay:drafted.traces.jsonl", results_dir="others")
     assert again.ok
     assert command_line(["draft", str(journal), "-o", "drafted.yaml"]) == 4
     assert "it already exists" in capfd.readouterr().err
@@ -113,11 +113,11 @@ def test_a_run_of_an_approved_suite_is_no_draft(journal: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("shop.tape.yaml", "tape: 1\n", "not a tape: `karat_tape` is missing"),
+        ("shop.tape.yaml", "tape: 1\n", "not a tape: `carob_tape` is missing"),
         (
             "s.yaml",
-            "karat: 1\ncases: [{id: a, prompt: hi, expected: {outcome: completed}}]\n",
-            "Run it first: karat run",
+            "carob: 1\ncases: [{id: a, prompt: hi, expected: {outcome: completed}}]\n",
+            "Run it first: carob run",
         ),
         (
             "s.json",
@@ -155,7 +155,7 @@ def test_without_a_source_nothing_is_drafted(capfd: pytest.CaptureFixture[str]) 
 )
 def test_prompts_are_lines_or_a_column(name: str, text: str, prompts: list[str], tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
-    assert karat.api.read_prompts(tmp_path / name) == prompts  # type: ignore[attr-defined]
+    assert carob.api.read_prompts(tmp_path / name) == prompts  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("text", ["#\n", "# none\n\n", "id,prompt\n1\n"])
@@ -174,25 +174,25 @@ def test_a_function_is_not_asked_before_its_effects_are_allowed() -> None:
 
     for target in (opaque, TargetConfig(kind="command", spec="true")):
         with pytest.raises(UsageError, match="cannot stub the tools of this target"):
-            karat.draft(target=target, prompts=["Hi"])
+            carob.draft(target=target, prompts=["Hi"])
     assert prompts == []
-    assert karat.draft(target=opaque, prompts=["Hi"], repeat=2, allow_effects=True).summary.traces == 2
+    assert carob.draft(target=opaque, prompts=["Hi"], repeat=2, allow_effects=True).summary.traces == 2
     assert prompts == ["Hi", "Hi"]
 
 
 def test_tools_that_change_something_are_stubbed_while_an_agent_is_asked() -> None:
     prompts = ["Book vehicle 42 for a brake test on 2026-03-20.", "Is vehicle 3 already booked?"]
-    draft = karat.draft(target=shipped("dyno"), prompts=prompts, repeat=1, workers=0)
+    draft = carob.draft(target=shipped("dyno"), prompts=prompts, repeat=1, workers=0)
     tree = yaml.safe_load(draft.yaml)
     assert tree["stubs"] == {"auto_allocate_vehicle": {"result": {"status": "ok"}}}
     assert set(calls_of(draft.yaml)) == {"auto_allocate_vehicle", "check_vehicle_allocation"}
-    assert karat.run(draft.yaml, shipped("dyno"), workers=0).ok
+    assert carob.run(draft.yaml, shipped("dyno"), workers=0).ok
 
 
 @pytest.mark.parametrize(("said", "draft"), [({"draft": True}, True), ({"draft": False}, False), ({}, False)])
 def test_a_suite_says_whether_it_is_a_draft(said: dict[str, bool], draft: bool) -> None:
     case = {"id": "a", "prompt": "Hi", "expected": {"ended": True}}
-    assert karat.load_suite({"karat": 1, **said, "cases": [case]}).draft is draft
+    assert carob.load_suite({"carob": 1, **said, "cases": [case]}).draft is draft
 
 
 @pytest.mark.parametrize(

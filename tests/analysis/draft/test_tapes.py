@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 import yaml
 
-import karat
-from karat.errors import UsageError
-from karat.model.trace import Trace
-from karat.providers.catalog import CHAT
-from karat.proxy.tape.file import Answer, Exchange, StreamEvent, Tape
-from karat.proxy.tape.requests import ServiceRequest
-from karat.targets.recordings.taped_traces import read_taped_traces
+import carob
+from carob.errors import UsageError
+from carob.model.trace import Trace
+from carob.providers.catalog import CHAT
+from carob.proxy.tape.file import Answer, Exchange, StreamEvent, Tape
+from carob.proxy.tape.requests import ServiceRequest
+from carob.targets.recordings.taped_traces import read_taped_traces
 
 TAPES = Path(__file__).parents[2] / "proxy" / "tapes"
 OFFERED = [{"type": "function", "function": {"name": name}} for name in ("get_order", "issue_refund")]
@@ -77,7 +77,7 @@ def shown(trace: Trace) -> list[tuple[str, list[str], str]]:
 
 
 def test_the_tape_of_a_suite_is_a_source(tmp_path: Path) -> None:
-    tree = yaml.safe_load(karat.draft(TAPES / "dyno.tape.yaml").yaml)
+    tree = yaml.safe_load(carob.draft(TAPES / "dyno.tape.yaml").yaml)
     asks, books = tree["cases"]
     assert (asks["id"], asks["prompt"]) == ("asks", "Book a vehicle.")
     assert asks["expected"]["outcome"] == "needs_input"
@@ -85,7 +85,7 @@ def test_the_tape_of_a_suite_is_a_source(tmp_path: Path) -> None:
     assert booked["tool"] == "auto_allocate_vehicle"
     assert booked["arguments"] == {"vehicle_id": 42, "test_type": "brake", "start_date": "2026-03-20"}
     assert booked["success"] is True
-    (adds,) = yaml.safe_load(karat.draft(TAPES / "canvas.tape.yaml").yaml)["cases"]  # its replies are streams
+    (adds,) = yaml.safe_load(carob.draft(TAPES / "canvas.tape.yaml").yaml)["cases"]  # its replies are streams
     assert adds["expected"]["tool_calls"][0]["arguments"] == {"integration": "slack", "component": "mentions"}
 
 
@@ -93,7 +93,7 @@ def test_the_tape_of_a_suite_is_a_source(tmp_path: Path) -> None:
 def test_repeats_of_a_case_support_its_lines(streams: bool, tmp_path: Path) -> None:
     runs = [exchange for number in range(5) for exchange in looked_up("A-17", case="q", repeat=number, streams=streams)]
     assert len(taped(tmp_path / "q.tape.yaml", runs)) == 5
-    text = karat.draft(tmp_path / "q.tape.yaml").yaml
+    text = carob.draft(tmp_path / "q.tape.yaml").yaml
     assert "order: A-17  # from the prompt, 5 of 5 runs" in text
     assert "max_seconds" not in text, "a tape does not hold how long anything took"
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from catalogs import CATALOG
-from karat.analysis.lint.base import TargetInfo
-from karat.analysis.lint.linter import lint
-from karat.errors import Diagnostic, SuiteError
-from karat.suites.reading import locate_suite
+from carob.analysis.lint.base import TargetInfo
+from carob.analysis.lint.linter import lint
+from carob.errors import Diagnostic, SuiteError
+from carob.suites.reading import locate_suite
 
 pytestmark = pytest.mark.quick
 
@@ -21,7 +21,7 @@ TOOLS = TargetInfo("desk", {}, frozenset(("book", "refund", "pay", "fares")))
 
 def problems(expected: dict[str, Any], effects: dict[str, Any] | None = None, **case: Any) -> list[Diagnostic]:
     """What validate refuses, or what lint says, of one case."""
-    tree = {"karat": 1, "effects": effects or EFFECTS, "cases": [{"id": "A", "prompt": "Where is it?", **case}]}
+    tree = {"carob": 1, "effects": effects or EFFECTS, "cases": [{"id": "A", "prompt": "Where is it?", **case}]}
     tree["cases"][0]["expected"] = {"must_not_match_regex": ["Paris"], **expected}
     sound = "must_say_any" if "must_say_any" not in expected else "reason_contains"
     tree["cases"][0]["expected"].setdefault(sound, ["Lyon"])
@@ -208,7 +208,7 @@ def test_an_entry_of_effects_that_sentences_claim_is_not_named(wording: str) -> 
 def test_a_smell_of_what_is_above_all_cases_is_reported_once() -> None:
     cases = [{"id": name, "prompt": f"Where is {name}?", "expected": {"must_say_any": ["Lyon"]}} for name in "ABC"]
     defaults = {"expected": {"must_not_say": ["a.*b"], "max_seconds": 1e9, "no_false_success": True}}
-    tree = {"karat": 1, "effects": {"pay": ["pay"]}, "defaults": defaults, "cases": cases}
+    tree = {"carob": 1, "effects": {"pay": ["pay"]}, "defaults": defaults, "cases": cases}
     found = lint(locate_suite(json.dumps(tree).encode(), "s.json", CATALOG), CATALOG, TOOLS)
     assert sorted((problem.slug, problem.path) for problem in found) == [
         ("regex-as-phrase", "defaults.expected.must_not_say[0]"),

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-import karat
+import carob
 
 REPLY = {"asks_for": ["order number"], "say": "It is A-17."}
 EXPECTED = {"tool_calls": [{"tool": "pay"}]}
 
 
 def smells(**case: Any) -> list[tuple[str, str]]:
-    suite = {"karat": 1, "cases": [{"id": "A", "expected": EXPECTED, **case}]}
-    return [(smell.path, smell.slug) for smell in karat.lint(suite).smells]
+    suite = {"carob": 1, "cases": [{"id": "A", "expected": EXPECTED, **case}]}
+    return [(smell.path, smell.slug) for smell in carob.lint(suite).smells]
 
 
 @pytest.mark.parametrize(
@@ -52,4 +52,4 @@ def test_conversations_that_begin_alike_are_not_the_same() -> None:
         {"id": "B", "turns": [*turns, {"prompt": "Bye.", "expected": {"must_say_any": ["farewell"]}}]},
         {"id": "C", "prompt": "Hello.", "replies": [REPLY], "expected": EXPECTED},
     ]
-    assert [smell.slug for smell in karat.lint({"karat": 1, "cases": cases}).smells] == []
+    assert [smell.slug for smell in carob.lint({"carob": 1, "cases": cases}).smells] == []

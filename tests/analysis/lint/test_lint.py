@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from analysis.audit import sample
 from analysis.audit.support import case
 from catalogs import CATALOG
-from karat.analysis.lint.base import TargetInfo
-from karat.analysis.lint.linter import SLUGS, lint
-from karat.suites.reading import locate_suite
-from karat.targets.langgraph.loading import tools_of
-from karat.text.regexes import safe_regex
-from karat.text.regexes.examples import UnreadableError, example
+from carob.analysis.lint.base import TargetInfo
+from carob.analysis.lint.linter import SLUGS, lint
+from carob.suites.reading import locate_suite
+from carob.targets.langgraph.loading import tools_of
+from carob.text.regexes import safe_regex
+from carob.text.regexes.examples import UnreadableError, example
 
 ROOT = Path(__file__).parents[3]
 KNOWN = TargetInfo("staging", {"The {what} is lit.": [{"role": "img", "name": "{what}"}]}, frozenset({"find", "book"}))
@@ -219,7 +219,7 @@ COMMANDS = [
 @pytest.mark.parametrize(("entry", "expected"), COMMANDS)
 def test_commands_of_coding_agents(entry: dict[str, Any], expected: list[str]) -> None:
     only = {"id": "a", "prompt": PROMPT, "expected": {"commands": [entry]}}
-    found = smells({"karat": 1, "cases": [only]}, TargetInfo())
+    found = smells({"carob": 1, "cases": [only]}, TargetInfo())
     assert [smell for smell in found if "echo-passes" not in smell] == expected
 
 
@@ -227,7 +227,7 @@ def test_a_claim_is_bound_to_the_command_itself() -> None:
     only = {"id": "a", "prompt": PROMPT, "expected": {"claims": True}}
     for run, expected in (("pytest", ["claims loose-command"]), ("^pytest", [])):
         claims = {"tests": {"words": ["tests pass"], "run": run}}
-        found = smells({"karat": 1, "claims": claims, "cases": [only]}, TargetInfo())
+        found = smells({"carob": 1, "claims": claims, "cases": [only]}, TargetInfo())
         assert [smell for smell in found if "echo-passes" not in smell] == expected
 
 

@@ -1,4 +1,4 @@
-"""`karat lint` on the command line."""
+"""`carob lint` on the command line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from analysis.audit.support import case
-from cli.support import Karat, write
+from cli.support import Carob, write
 
 SMELLY = {"version": "0.3", "cases": [case({"must_say_any": ["late", "punctual"]}, prompt="Which train is late?")]}
 CLEAN = {"version": "0.3", "cases": [case({"must_say_any": ["express"]})]}
@@ -59,12 +59,12 @@ def broken():
         pytest.param({"version": "0.3", "cases": []}, [], 4, id="not-a-suite"),
     ],
 )
-def test_exit_codes(karat: Karat, tree: object, arguments: list[str], code: int) -> None:
-    assert karat("lint", write("s.json", tree), *arguments).code == code
+def test_exit_codes(carob: Carob, tree: object, arguments: list[str], code: int) -> None:
+    assert carob("lint", write("s.json", tree), *arguments).code == code
 
 
-def test_smells_are_shown_at_their_place(karat: Karat) -> None:
-    ran = karat("lint", write("s.json", SMELLY), write("clean.json", CLEAN))
+def test_smells_are_shown_at_their_place(carob: Carob) -> None:
+    ran = carob("lint", write("s.json", SMELLY), write("clean.json", CLEAN))
     first, *_ = ran.out.splitlines()
     assert first.startswith("s.json:1:")
     assert first.endswith("[echo-passes]")
@@ -72,50 +72,50 @@ def test_smells_are_shown_at_their_place(karat: Karat) -> None:
     assert "docs/lint.md" in ran.err
 
 
-def test_one_bad_suite_does_not_hide_the_others(karat: Karat) -> None:
-    ran = karat("lint", "gone.json", write("bad.json", "{"), write("s.json", SMELLY), "--strict")
+def test_one_bad_suite_does_not_hide_the_others(carob: Carob) -> None:
+    ran = carob("lint", "gone.json", write("bad.json", "{"), write("s.json", SMELLY), "--strict")
     assert ran.code == 4
-    assert "karat: gone.json: no such file." in ran.err
+    assert "carob: gone.json: no such file." in ran.err
     assert "bad.json:1:" in ran.err
     assert "[prompt-satisfies]" in ran.out
 
 
-def test_an_unknown_slug(karat: Karat) -> None:
-    ran = karat("lint", write("s.json", CLEAN), "--ignore", "loose-regexp")
+def test_an_unknown_slug(carob: Carob) -> None:
+    ran = carob("lint", write("s.json", CLEAN), "--ignore", "loose-regexp")
     assert (ran.code, ran.out) == (4, "")
     assert "no smell is called 'loose-regexp'. Did you mean 'loose-regex'?" in ran.err
 
 
-def test_vocabularies_of_all_targets_or_of_one(karat: Karat) -> None:
+def test_vocabularies_of_all_targets_or_of_one(carob: Carob) -> None:
     write(
-        "karat.toml",
+        "carob.toml",
         '[targets.lamp]\nuse = "python:agent:greet"\n[targets.lamp.ui_vocabulary]\n'
         '"The lamp is lit." = [{ role = "img", name = "Lamp" }]\n[targets.dark]\nuse = "python:agent:greet"\n',
     )
     suite = write("s.json", LIT)
-    assert "no smell" in karat("lint", suite).out
-    assert "no smell" in karat("lint", suite, "--target", "lamp").out
-    assert "of the target 'dark'" in karat("lint", suite, "--target", "dark").out
-    unknown = karat("lint", suite, "--target", "dakr")
+    assert "no smell" in carob("lint", suite).out
+    assert "no smell" in carob("lint", suite, "--target", "lamp").out
+    assert "of the target 'dark'" in carob("lint", suite, "--target", "dark").out
+    unknown = carob("lint", suite, "--target", "dakr")
     assert unknown.code == 4
     assert "Did you mean 'dark'?" in unknown.err
 
 
 @pytest.mark.parametrize("attribute", ["graph", "make", "make_later"])
-def test_tools_of_a_graph(karat: Karat, attribute: str) -> None:
+def test_tools_of_a_graph(carob: Carob, attribute: str) -> None:
     pytest.importorskip("langgraph")
     Path("trains_graph.py").write_text(GRAPH)
     suite = write(
         "s.json", {"version": "0.3", "cases": [case({"must_say_any": ["express"], "tool_calls_none": ["find_train"]})]}
     )
-    ran = karat("lint", suite, "--target", f"langgraph:trains_graph.py:{attribute}", "--strict")
+    ran = carob("lint", suite, "--target", f"langgraph:trains_graph.py:{attribute}", "--strict")
     assert ran.code == 1
     assert "has no tool 'find_train'. Did you mean 'find_trains'? [unknown-tool]" in ran.out
 
 
-def test_a_graph_that_cannot_be_made(karat: Karat) -> None:
+def test_a_graph_that_cannot_be_made(carob: Carob) -> None:
     pytest.importorskip("langgraph")
     Path("trains_graph.py").write_text(GRAPH)
-    ran = karat("lint", write("s.json", CLEAN), "--target", "langgraph:trains_graph.py:broken")
+    ran = carob("lint", write("s.json", CLEAN), "--target", "langgraph:trains_graph.py:broken")
     assert (ran.code, ran.out) == (4, "")
     assert "raised ValueError: no model" in ran.err

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from catalogs import CATALOG
-from karat.analysis.lint.base import TargetInfo
-from karat.analysis.lint.linter import lint, lint_source
-from karat.suites.reading import locate_suite
+from carob.analysis.lint.base import TargetInfo
+from carob.analysis.lint.linter import lint, lint_source
+from carob.suites.reading import locate_suite
 from recordings import ROOT
 
 TOOLS = TargetInfo(tools=frozenset(("find", "pay", "refund_all")))
@@ -21,7 +21,7 @@ DUE = {"id": "due", "each": PAY, "needs": {"last": FOUND}, "where": {"each.argum
 
 
 def smells(*rules: dict[str, Any], info: TargetInfo = TOOLS, **more: Any) -> list[str]:
-    tree = {"karat": 1, **more, "rules": list(rules)}
+    tree = {"carob": 1, **more, "rules": list(rules)}
     suite = locate_suite(json.dumps(tree).encode(), "s.json", CATALOG)
     return [f"{problem.path} {problem.slug}" for problem in lint(suite, CATALOG, info)]
 
@@ -57,11 +57,11 @@ def test_a_suite_with_rules_and_cases_is_linted() -> None:
 
 @pytest.mark.parametrize("example", ["order_desk", "dyno_agent"])
 def test_policies_of_examples_are_clean(example: str) -> None:
-    file = ROOT / "examples" / example / "policy.karat.yaml"
+    file = ROOT / "examples" / example / "policy.carob.yaml"
     report = lint_source(file.read_bytes(), str(file), CATALOG, TargetInfo(tools=None))
     assert (report.smells, report.suggestions) == ((), ())
 
 
 def test_a_contract_without_cases_gets_no_suggestion_for_cases() -> None:
-    data = json.dumps({"karat": 1, "rules": [LOOK]}).encode()
+    data = json.dumps({"carob": 1, "rules": [LOOK]}).encode()
     assert lint_source(data, "s.json", CATALOG, TOOLS).suggestions == ()

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from catalogs import CATALOG
-from karat.analysis.lint.base import TargetInfo
-from karat.analysis.lint.linter import lint
-from karat.suites.reading import locate_suite
+from carob.analysis.lint.base import TargetInfo
+from carob.analysis.lint.linter import lint
+from carob.suites.reading import locate_suite
 
 
 def slugs(expected: dict[str, Any]) -> set[str]:
-    tree = {"karat": 1, "cases": [{"id": "A", "prompt": "How was it?", "expected": expected}]}
+    tree = {"carob": 1, "cases": [{"id": "A", "prompt": "How was it?", "expected": expected}]}
     suite = locate_suite(json.dumps(tree).encode(), "s.json", CATALOG)
     return {problem.slug for problem in lint(suite, CATALOG, TargetInfo())}
 

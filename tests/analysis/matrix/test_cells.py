@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from karat.analysis.matrix.model import MatrixCell
-from karat.analysis.matrix.report import cell_words
-from karat.analysis.matrix.terminal import GREEN, RED, YELLOW, _colour
+from carob.analysis.matrix.model import MatrixCell
+from carob.analysis.matrix.report import cell_words
+from carob.analysis.matrix.terminal import GREEN, RED, YELLOW, _colour
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-import karat
+import carob
 from analysis.compare.runs import journal, many
-from cli.support import Karat, write
-from karat.analysis.matrix.columns import plan_columns
-from karat.analysis.matrix.model import Matrix, RowKind
-from karat.analysis.matrix.report import matrix_html, matrix_json, matrix_markdown
-from karat.analysis.matrix.terminal import matrix_lines
-from karat.targets.config import Config, TargetConfig
+from cli.support import Carob, write
+from carob.analysis.matrix.columns import plan_columns
+from carob.analysis.matrix.model import Matrix, RowKind
+from carob.analysis.matrix.report import matrix_html, matrix_json, matrix_markdown
+from carob.analysis.matrix.terminal import matrix_lines
+from carob.targets.config import Config, TargetConfig
 
 AGENT = """\
 import os
@@ -31,7 +31,7 @@ def ask(prompt):
 """
 SUITE = json.dumps(
     {
-        "karat": 1,
+        "carob": 1,
         "name": "Order desk",
         "cases": [
             {"id": name, "category": category, "prompt": name, "expected": {"must_say_any": ["yes"]}}
@@ -44,7 +44,7 @@ HOSTILE = "<script>alert(1)</script>\x1b[31m | `x` \u202e"
 
 
 def read(tmp_path: Path, *runs: dict[str, str]) -> Matrix:
-    return karat.matrix([journal(tmp_path, f"run{number}", run) for number, run in enumerate(runs)])
+    return carob.matrix([journal(tmp_path, f"run{number}", run) for number, run in enumerate(runs)])
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_column_for_each_target_and_each_combination(
     ],
 )
 def test_what_is_no_matrix_is_refused(assignments: list[str], says: str) -> None:
-    with pytest.raises(karat.UsageError) as raised:
+    with pytest.raises(carob.UsageError) as raised:
         plan_columns(["a"], assignments, CONFIG)
     assert says in str(raised.value)
 
@@ -108,7 +108,7 @@ def test_a_run_that_is_not_whole_is_shown_and_never_compared(tmp_path: Path) -> 
     cut = journal(tmp_path, "b", many(6))
     lines = cut.read_bytes().splitlines(keepends=True)
     cut.write_bytes(b"".join(lines[:4]))
-    matrix = karat.matrix([cut, whole, whole])
+    matrix = carob.matrix([cut, whole, whole])
     assert matrix.reference == 1
     assert (matrix.columns[0].against, bool(matrix.columns[0].trouble)) == (None, True)
     assert matrix.rows[-1].cells[0] is None
@@ -123,7 +123,7 @@ def test_another_prompt_under_the_same_id_is_not_compared(tmp_path: Path) -> Non
         journal(tmp_path, "a", {"x": "p", "y": "p"}),
         journal(tmp_path, "b", {"x": "f", "y": "p"}, x={"setup_prompts": ["first"]}),
     ]
-    matrix = karat.matrix(runs)
+    matrix = carob.matrix(runs)
     row = next(row for row in matrix.rows if row.id == "x")
     assert row.kind is RowKind.SAME
     assert row.cells[1] is not None
@@ -135,19 +135,19 @@ def test_another_prompt_under_the_same_id_is_not_compared(tmp_path: Path) -> Non
 
 def test_runs_without_a_common_case_and_a_single_run_are_refused(tmp_path: Path) -> None:
     a, b = journal(tmp_path, "a", {"x": "p"}), journal(tmp_path, "b", {"y": "p"})
-    with pytest.raises(karat.UsageError, match="the runs have no case in common"):
-        karat.matrix([a, b])
-    with pytest.raises(karat.UsageError, match="a matrix has several runs, not 1"):
-        karat.matrix([a])
+    with pytest.raises(carob.UsageError, match="the runs have no case in common"):
+        carob.matrix([a, b])
+    with pytest.raises(carob.UsageError, match="a matrix has several runs, not 1"):
+        carob.matrix([a])
 
 
 def test_nothing_that_an_agent_said_steers_a_report(tmp_path: Path) -> None:
-    suite = {"karat": 1, "cases": [{"id": "<b>a|", "prompt": "x", "expected": {"must_say_any": ["<i>"]}}]}
+    suite = {"carob": 1, "cases": [{"id": "<b>a|", "prompt": "x", "expected": {"must_say_any": ["<i>"]}}]}
     paths = [
-        karat.run(suite, answer, results_dir=tmp_path / name).journal.path
+        carob.run(suite, answer, results_dir=tmp_path / name).journal.path
         for name, answer in (("a", lambda _: HOSTILE), ("b", lambda _: f"other {HOSTILE}"))
     ]
-    matrix = karat.matrix(paths)
+    matrix = carob.matrix(paths)
     page, words = matrix_html(matrix).decode(), matrix_markdown(matrix).decode()
     assert "<script" not in page
     assert "<b>a" not in page
@@ -159,30 +159,30 @@ def test_nothing_that_an_agent_said_steers_a_report(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("project")
-def test_a_matrix_runs_every_column_and_writes_one_page(karat_run: Karat) -> None:
-    ran = karat_run("run", "suite.json", "-t", "python:agent:ask", "--matrix", "MODEL=large,small")
+def test_a_matrix_runs_every_column_and_writes_one_page(carob_run: Carob) -> None:
+    ran = carob_run("run", "suite.json", "-t", "python:agent:ask", "--matrix", "MODEL=large,small")
     assert ran.code == 1
     assert "2 runs of suite.json, 3 cases: 1 comes out differently, 2 alike" in ran.out
     assert re.search(r"^  refund  PASS  FAIL$", ran.out, re.MULTILINE)
-    (page,) = Path("karat-results").glob("suite-matrix-*.html")
+    (page,) = Path("carob-results").glob("suite-matrix-*.html")
     html = page.read_text("utf-8")
     for text in ("Order desk", "MODEL=large", "MODEL=small", "large says yes", "I cannot.", "1 of 2 passed"):
         assert text in html
     assert "sha256:" not in html
-    journals = sorted(map(str, Path("karat-results").glob("*.jsonl")), key=lambda name: Path(name).stat().st_mtime_ns)
-    again = json.loads(karat_run("matrix", *journals, "--format", "json").out)
+    journals = sorted(map(str, Path("carob-results").glob("*.jsonl")), key=lambda name: Path(name).stat().st_mtime_ns)
+    again = json.loads(carob_run("matrix", *journals, "--format", "json").out)
     assert [column["label"] for column in again["columns"]] == ["MODEL=large", "MODEL=small"]
-    compared = karat_run("compare", *journals)
+    compared = carob_run("compare", *journals)
     assert compared.out.startswith("the runs differ in env.MODEL: large → small\n")
 
 
 @pytest.mark.usefixtures("project")
-def test_a_column_is_resumed_with_what_was_set_for_it(karat_run: Karat) -> None:
-    assert karat_run("run", "suite.json", "-t", "python:agent:ask", "--matrix", "MODEL=small").code == 1
-    (path,) = Path("karat-results").glob("*.jsonl")
+def test_a_column_is_resumed_with_what_was_set_for_it(carob_run: Carob) -> None:
+    assert carob_run("run", "suite.json", "-t", "python:agent:ask", "--matrix", "MODEL=small").code == 1
+    (path,) = Path("carob-results").glob("*.jsonl")
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:2]))
-    assert karat_run("resume", str(path)).code == 1
-    resumed = max(Path("karat-results").glob("*.jsonl"), key=lambda file: file.stat().st_mtime_ns)
+    assert carob_run("resume", str(path)).code == 1
+    resumed = max(Path("carob-results").glob("*.jsonl"), key=lambda file: file.stat().st_mtime_ns)
     answers = [json.loads(line)["trace"]["final_message"] for line in resumed.read_text().splitlines()[1:-1]]
     assert answers == ["small says yes", "I cannot.", "small says yes"]
 
@@ -195,22 +195,22 @@ def test_a_column_is_resumed_with_what_was_set_for_it(karat_run: Karat) -> None:
         ("temperature=0,1", "temperature"),
     ],
 )
-def test_a_column_that_cannot_be_is_refused_before_anything_runs(karat_run: Karat, matrix: str, says: str) -> None:
-    ran = karat_run("run", "suite.json", "-t", "python:agent:ask", "--matrix", matrix)
+def test_a_column_that_cannot_be_is_refused_before_anything_runs(carob_run: Carob, matrix: str, says: str) -> None:
+    ran = carob_run("run", "suite.json", "-t", "python:agent:ask", "--matrix", matrix)
     assert (ran.code, says in ran.err) == (4, True), ran.err
-    assert not list(Path().glob("karat-results/*.jsonl"))
+    assert not list(Path().glob("carob-results/*.jsonl"))
 
 
 @pytest.mark.usefixtures("project")
-def test_every_target_is_known_before_the_first_one_runs(karat_run: Karat) -> None:
-    ran = karat_run("run", "suite.json", "-t", "python:agent:ask", "-t", "stagign")
+def test_every_target_is_known_before_the_first_one_runs(carob_run: Carob) -> None:
+    ran = carob_run("run", "suite.json", "-t", "python:agent:ask", "-t", "stagign")
     assert ran.code == 4
-    assert not list(Path().glob("karat-results/*.jsonl"))
+    assert not list(Path().glob("carob-results/*.jsonl"))
 
 
 @pytest.mark.usefixtures("project")
-def test_enough_failures_end_one_column_and_not_the_others(karat_run: Karat) -> None:
-    ran = karat_run("run", "suite.json", "-t", "python:agent:ask", "--matrix", "MODEL=small,large", "-q",
+def test_enough_failures_end_one_column_and_not_the_others(carob_run: Carob) -> None:
+    ran = carob_run("run", "suite.json", "-t", "python:agent:ask", "--matrix", "MODEL=small,large", "-q",
                     "--max-failures", "1")  # fmt: skip
     assert ran.code == 1
     assert "not compared" in ran.out
@@ -232,5 +232,5 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def karat_run(karat_line: Karat) -> Karat:
-    return karat_line
+def carob_run(carob_line: Carob) -> Carob:
+    return carob_line

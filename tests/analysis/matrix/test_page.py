@@ -9,7 +9,7 @@ import pytest
 from analysis.matrix.test_matrix import AGENT, SUITE
 from browsing import axe_faults, browser, is_too_wide, looking, opened
 from cli.support import write
-from karat.cli.main import run
+from carob.cli.main import run
 
 __all__ = ["browser"]
 
@@ -23,9 +23,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         write("agent.py", AGENT)
         write("suite.json", SUITE)
         run(["run", "suite.json", "-t", "python:agent.py:ask", "--matrix", "MODEL=large,small"])
-        first, second = sorted(map(str, Path("karat-results").glob("suite-2*.jsonl")))
+        first, second = sorted(map(str, Path("carob-results").glob("suite-2*.jsonl")))
         run(["compare", first, second, "--format", "html", "--output", "compare.html"])
-        (matrix,) = Path("karat-results").glob("suite-matrix-*.html")
+        (matrix,) = Path("carob-results").glob("suite-matrix-*.html")
         return {"matrix": matrix.absolute(), "compare": Path("compare.html").absolute()}
 
 

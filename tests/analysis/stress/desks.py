@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from karat import api
-from karat.analysis.stress.model import CellResult, CellStatus, StressReport
-from karat.analysis.stress.session import StressResult
-from karat.engine.events import CaseFinished
+from carob import api
+from carob.analysis.stress.model import CellResult, CellStatus, StressReport
+from carob.analysis.stress.session import StressResult
+from carob.engine.events import CaseFinished
 from order_desk.tools import LOG
 from recordings import ROOT
 

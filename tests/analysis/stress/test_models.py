@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import pytest
 
-from karat import api
-from karat.analysis.stress.model import CellStatus
-from karat.analysis.stress.session import StressResult
-from karat.engine.events import CaseFinished
+from carob import api
+from carob.analysis.stress.model import CellStatus
+from carob.analysis.stress.session import StressResult
+from carob.engine.events import CaseFinished
 from recordings import ROOT
 from scripted_model import serve
 from scripted_model.server import ScriptedModel

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from karat.analysis.stress.model import CellResult, CellStatus, StressReport
-from karat.analysis.stress.report import stress_verdict
-from karat.errors import ExitCode
+from carob.analysis.stress.model import CellResult, CellStatus, StressReport
+from carob.analysis.stress.report import stress_verdict
+from carob.errors import ExitCode
 
 
 def report(*statuses: CellStatus, **more: Any) -> StressReport:

@@ -1,4 +1,4 @@
-"""`karat stress` finds every planted weakness, and nothing in sound agents; the tools' own log proves the faults."""
+"""`carob stress` finds every planted weakness, and nothing in sound agents; the tools' own log proves the faults."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from karat.analysis.stress.model import CellStatus
+from carob.analysis.stress.model import CellStatus
 from order_desk.weak import SOUND, WEAK
 
 from .desks import stress

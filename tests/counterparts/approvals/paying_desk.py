@@ -52,7 +52,7 @@ def build_desk():
 
 
 async def answer(prompt, conversation):
-    """What Karat is given: it resumes a run by the state in the place of the prompt."""
+    """What Carob is given: it resumes a run by the state in the place of the prompt."""
     return await Runner.run(conversation.state.setdefault("desk", build_desk()), prompt)
 
 

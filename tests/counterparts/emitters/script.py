@@ -42,7 +42,7 @@ def _log(tool: str, arguments: dict, *, succeeds: bool) -> None:
     """The tool's own word for what happened: the truth that spans are held against."""
     TURN["called"].append(tool)
     if file := os.environ.get("TOOL_LOG"):
-        case = os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "").removeprefix("karat.case=").partition("/")[0]
+        case = os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "").removeprefix("carob.case=").partition("/")[0]
         line = {"case": case, "turn": TURN["number"], "tool": tool, "arguments": arguments, "success": succeeds}
         with open(file, "a") as log:
             log.write(json.dumps(line) + "\n")
@@ -81,12 +81,12 @@ def next_step() -> tuple[str | None, dict | str]:
 
 
 def conversation() -> str:
-    """The conversation that Karat chose, as it tells a process that it starts."""
+    """The conversation that Carob chose, as it tells a process that it starts."""
     return os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "").rpartition("/")[2] or "alone"
 
 
 def provider():
-    """A tracer provider of the SDK that exports to where Karat listens."""
+    """A tracer provider of the SDK that exports to where Carob listens."""
     from opentelemetry import trace
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.trace import TracerProvider

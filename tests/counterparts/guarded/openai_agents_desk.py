@@ -23,10 +23,10 @@ from agents import (  # type: ignore[import-not-found, unused-ignore]
 )
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
-import karat
+import carob
 
 POLICY, LOG, MODE = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
-GUARD = karat.Guard(POLICY)
+GUARD = carob.Guard(POLICY)
 set_tracing_disabled(True)
 
 

@@ -23,10 +23,10 @@ from pydantic_ai.messages import (  # type: ignore[import-not-found, unused-igno
 )
 from pydantic_ai.models.function import FunctionModel  # type: ignore[import-not-found, unused-ignore]
 
-import karat
+import carob
 
 POLICY, LOG, MODE = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
-GUARD = karat.Guard(POLICY)
+GUARD = carob.Guard(POLICY)
 STEPS: list[tuple[str, dict[str, Any]]] = (
     [
         ("pay_invoice", {"id": "A", "amount": 80}),

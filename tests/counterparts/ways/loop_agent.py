@@ -1,4 +1,4 @@
-"""Loops without a framework: functions that are handed to Karat, tools of an MCP server, and nothing but a model."""
+"""Loops without a framework: functions that are handed to Carob, tools of an MCP server, and nothing but a model."""
 
 import asyncio
 import json

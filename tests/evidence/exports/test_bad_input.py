@@ -16,11 +16,11 @@ import pytest
 
 from evidence.exports.sources import FILES, SOURCES, otlp_spans, read_lines, write_lines
 from evidence.exports.test_sources import outcomes, turns
-from karat.errors import KaratError
-from karat.evidence.exports import files
-from karat.evidence.exports.reading import read_conversations
-from karat.evidence.exports.record import RecordedConversation
-from karat.system.installing import install_extra
+from carob.errors import CarobError
+from carob.evidence.exports import files
+from carob.evidence.exports.reading import read_conversations
+from carob.evidence.exports.record import RecordedConversation
+from carob.system.installing import install_extra
 
 CHAT = FILES / "openai-chat.jsonl"
 
@@ -30,7 +30,7 @@ def read(*paths: Path, format: str = "") -> list[RecordedConversation]:
 
 
 def refusal(*paths: Path, format: str = "") -> str:
-    with pytest.raises(KaratError) as raised:
+    with pytest.raises(CarobError) as raised:
         read(*paths, format=format)
     return str(raised.value)
 
@@ -191,7 +191,7 @@ def test_a_folder_of_several_formats_is_read_file_by_file(tmp_path: Path) -> Non
     found = sorted((one.format, one.id) for one in read(tmp_path))
     assert found == [(name, f"s-{n}") for name in ("langsmith", "mlflow", "openai-chat", "phoenix") for n in (1, 2)]
     (tmp_path / "notes.json").write_text('{"todo": []}')
-    assert "notes.json:1: not a format of exports that Karat knows; it has 'todo'" in refusal(tmp_path)
+    assert "notes.json:1: not a format of exports that Carob knows; it has 'todo'" in refusal(tmp_path)
 
 
 def test_a_file_that_is_no_export_of_the_named_format_is_refused() -> None:

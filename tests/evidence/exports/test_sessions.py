@@ -22,11 +22,11 @@ from evidence.exports.sessions import (
     atif_trajectory,
     write_openhands,
 )
-from karat.errors import KaratError
-from karat.evidence.exports.reading import name_format, read_conversations
-from karat.evidence.exports.record import RecordedConversation
-from karat.evidence.exports.sessions.gemini_cli import read_exit_code
-from karat.model.trace import ToolCall
+from carob.errors import CarobError
+from carob.evidence.exports.reading import name_format, read_conversations
+from carob.evidence.exports.record import RecordedConversation
+from carob.evidence.exports.sessions.gemini_cli import read_exit_code
+from carob.model.trace import ToolCall
 
 
 def read(path: Path) -> RecordedConversation:
@@ -262,7 +262,7 @@ def test_no_value_in_a_session_breaks_a_reader(sample: Sample, data: st.DataObje
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     try:
         assert all(conversation.format for conversation in read_conversations([path]))
-    except KaratError as error:
+    except CarobError as error:
         refused = error
     else:
         return

@@ -8,12 +8,12 @@ import pytest
 
 from evidence.exports.sessions import SAMPLES
 from evidence.exports.sources import SOURCES, Source, read_lines
-from karat.evidence.conversation_events import read_conversation
-from karat.evidence.exports.catalog import FORMATS
-from karat.evidence.exports.reading import read_conversations
-from karat.evidence.exports.record import RecordedConversation
-from karat.model.trace import Trace
-from karat.rules.monitor import judge_events
+from carob.evidence.conversation_events import read_conversation
+from carob.evidence.exports.catalog import FORMATS
+from carob.evidence.exports.reading import read_conversations
+from carob.evidence.exports.record import RecordedConversation
+from carob.model.trace import Trace
+from carob.rules.monitor import judge_events
 from rules.lines import contract
 
 PROMPTS = {"s-1": ["Where is A-1?", "Cancel A-2, please."], "s-2": ["Compare A-3 and A-4."]}
@@ -92,5 +92,5 @@ def test_every_source_gives_the_same_verdicts(source: Source, tmp_path: Path) ->
 
 
 def test_every_format_has_a_source() -> None:
-    known = {source.format for source in SOURCES} | SESSIONS | {"karat", "karat-guard"}
+    known = {source.format for source in SOURCES} | SESSIONS | {"carob", "carob-guard"}
     assert {format.name for format in FORMATS} == known

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, Protocol
 
 from msgspec import structs
 
-import karat
-from karat.model.suite import Case
-from karat.model.trace import ToolCall, Trace
-from karat.model.verdict import Verdict
+import carob
+from carob.model.suite import Case
+from carob.model.trace import ToolCall, Trace
+from carob.model.verdict import Verdict
 
 SUITE = {
     "version": "0.3",
@@ -111,7 +111,7 @@ def judged_by_the_log(run: Ran, log: list[dict[str, Any]]) -> str:
         for name, arguments, succeeds in logged(run, log)
     ]
     known = structs.replace(run.trace, tool_calls=tuple(calls), unobserved={}, possible_calls=(), spans=())
-    return str(karat.judge(run.case, known).status)
+    return str(carob.judge(run.case, known).status)
 
 
 def logged(run: Ran, log: list[dict[str, Any]]) -> list[tuple[str, object, bool | None]]:

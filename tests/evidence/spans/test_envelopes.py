@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from karat.evidence.spans.envelopes import parameters_in, passed_arguments, result_within
-from karat.evidence.spans.otlp import NOT_RECORDED
-from karat.text.tool_results import call_success
+from carob.evidence.spans.envelopes import parameters_in, passed_arguments, result_within
+from carob.evidence.spans.otlp import NOT_RECORDED
+from carob.text.tool_results import call_success
 
 SCHEMA = {"type": "object", "properties": {"to": {"type": "string"}, "text": {"type": "string"}}, "required": ["to"]}
 TABLE = {"to": {"type": "string", "description": "Who."}, "text": {"anyOf": [{"type": "string"}, {"type": "null"}]}}

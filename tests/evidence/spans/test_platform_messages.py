@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from karat.evidence.spans.otlp import NOT_RECORDED
-from karat.evidence.spans.platforms import answered_messages, finish_reason
+from carob.evidence.spans.otlp import NOT_RECORDED
+from carob.evidence.spans.platforms import answered_messages, finish_reason
 
 SAID = {"role": "assistant", "content": "Paid."}
 FORMS: dict[str, tuple[object, object]] = {

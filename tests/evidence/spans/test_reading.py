@@ -8,14 +8,14 @@ import pytest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
 from evidence.spans.span_factory import Span, request, span, tool
-from karat.checks.tools.names import not_understood
-from karat.evidence.merge import TurnEvidence
-from karat.evidence.spans.otlp import SpanBatch, SpanRecord
-from karat.evidence.spans.reading import read_turn, spans_by_turn
-from karat.evidence.spans.trace_context import TurnContext
-from karat.model.trace import Trace
-from karat.providers.messages import read_messages, since_last_prompt
-from karat.text.tool_names import is_helper
+from carob.checks.tools.names import not_understood
+from carob.evidence.merge import TurnEvidence
+from carob.evidence.spans.otlp import SpanBatch, SpanRecord
+from carob.evidence.spans.reading import read_turn, spans_by_turn
+from carob.evidence.spans.trace_context import TurnContext
+from carob.model.trace import Trace
+from carob.providers.messages import read_messages, since_last_prompt
+from carob.text.tool_names import is_helper
 
 T = "11" * 16
 

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from evidence.spans.span_factory import post, request, span, tool
-from karat.errors import ConfigError
-from karat.evidence.span_receiver import Receiver
-from karat.evidence.spans.trace_context import TraceContext, TurnContext
-from karat.system import loopback
+from carob.errors import ConfigError
+from carob.evidence.span_receiver import Receiver
+from carob.evidence.spans.trace_context import TraceContext, TurnContext
+from carob.system import loopback
 
 TRACE = "11" * 16
 
@@ -138,7 +138,7 @@ def test_spans_are_known_by_trace_conversation_or_entry(receiver: Receiver) -> N
     bodies = [
         [tool("by-trace", own.trace_id, parent=own.span_id)],
         [span("root", "22" * 16, gen_ai__conversation__id=second.conversation_id), tool("by-conversation", "22" * 16)],
-        [tool("by-entry", "33" * 16, karat__case=first.case_entry)],
+        [tool("by-entry", "33" * 16, carob__case=first.case_entry)],
         [tool("by-session", "44" * 16, session__id=second.conversation_id)],
         [tool("nobody's", "55" * 16), tool("nobody's", "55" * 16, session__id="another")],
     ]
@@ -187,7 +187,7 @@ def test_what_names_a_conversation_that_is_over_is_late_and_of_no_case(receiver:
     late = [
         tool("by-trace", first.turns[0].trace_id),
         tool("by-conversation", "22" * 16, session__id=first.conversation_id),
-        tool("by-entry", "33" * 16, karat__case=first.case_entry),
+        tool("by-entry", "33" * 16, carob__case=first.case_entry),
     ]
     post(receiver.endpoint, request([*late, tool("of-either", "44" * 16, session__id="shared")]))
     assert window.records() == []
@@ -196,8 +196,8 @@ def test_what_names_a_conversation_that_is_over_is_late_and_of_no_case(receiver:
 
 
 def test_what_has_no_room_is_lost_and_told() -> None:
-    from karat.evidence.span_receiver import Inbox
-    from karat.evidence.spans.otlp import SpanBatch
+    from carob.evidence.span_receiver import Inbox
+    from carob.evidence.spans.otlp import SpanBatch
 
     inbox = Inbox(room=5_000)
     window = inbox.open_window(trace_context())

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-import karat
+import carob
 from counterparts.span_sources import SOURCES, SpanSource
 from evidence.spans.order_cases import SUITE, VERDICTS, Judged, judged_by_the_log, logged, told, tool_log
-from karat.evidence.spans.dialects import dialect_of
-from karat.evidence.spans.otlp import SpanBatch
-from karat.targets.base import RunContext
+from carob.evidence.spans.dialects import dialect_of
+from carob.evidence.spans.otlp import SpanBatch
+from carob.targets.base import RunContext
 from targets.conftest import opened
 
 DOCUMENTED = Path(__file__).parents[3] / "docs" / "conformance.md"
@@ -30,17 +30,17 @@ async def replayed(source: SpanSource, folder: Path) -> dict[str, Judged]:
     suite, runs = folder / "orders.json", {}
     suite.write_text(json.dumps(SUITE))
     async with opened("replay", str(source.recording), folder) as target:
-        for case in karat.load_suite(suite).cases:
+        for case in carob.load_suite(suite).cases:
             if case.id in VERDICTS:
                 known = structs.replace(case, id=VARIANTS.get(case.id, case.id))
                 trace = await target.run(known, RunContext())
-                runs[case.id] = Judged(known, trace, karat.judge(known, trace))
+                runs[case.id] = Judged(known, trace, carob.judge(known, trace))
     return runs
 
 
 def conformance(source: SpanSource, judged: dict[str, Judged]) -> str:
     """The row of a library in the table of the documentation."""
-    decided = sum(run.verdict.status is not karat.CaseStatus.PARTIAL for run in judged.values())
+    decided = sum(run.verdict.status is not carob.CaseStatus.PARTIAL for run in judged.values())
     cells = [
         source.held_against,
         source.dialect,

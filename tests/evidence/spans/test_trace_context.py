@@ -1,4 +1,4 @@
-"""What an agent in Karat's process makes of a turn: its spans are below it, whenever it loads OpenTelemetry."""
+"""What an agent in Carob's process makes of a turn: its spans are below it, whenever it loads OpenTelemetry."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def answer(prompt):
 """
 RUN = """
 import json, sys
-import karat
-result = karat.run("suite.json", "lazy", results_dir=".", concurrency=2)
+import carob
+result = carob.run("suite.json", "lazy", results_dir=".", concurrency=2)
 print(json.dumps({record.case.id: str(record.verdict.status) for record in result}))
 """
 
@@ -38,12 +38,12 @@ print(json.dumps({record.case.id: str(record.verdict.status) for record in resul
 def test_spans_of_the_turn_that_loads_opentelemetry_first_are_its_own(tmp_path: Path) -> None:
     (tmp_path / "lazy_agent.py").write_text(AGENT)
     (tmp_path / "span_factory.py").write_text(FACTORY.read_text())
-    (tmp_path / "karat.toml").write_text(
+    (tmp_path / "carob.toml").write_text(
         '[targets.lazy]\nuse = "python:lazy_agent:answer"\ntelemetry = { otlp = { wait_ms = 3000, complete = true } }\n'
     )
     expected = {"tool_calls": [{"tool": "find"}], "tool_calls_none": ["pay"], "must_say_any": ["Found."]}
     cases = [{"id": name, "prompt": f"Find {name}", "expected": expected} for name in "ab"]
-    (tmp_path / "suite.json").write_text(json.dumps({"karat": 1, "cases": cases}))
+    (tmp_path / "suite.json").write_text(json.dumps({"carob": 1, "cases": cases}))
     done = subprocess.run([sys.executable, "-c", RUN], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stdout, done.stderr
     assert json.loads(done.stdout.splitlines()[-1]) == {"a": "PASS", "b": "PASS"}

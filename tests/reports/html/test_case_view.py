@@ -11,21 +11,21 @@ import pytest
 from msgspec import structs
 
 from catalogs import CATALOG
-from karat.evidence.merge import merge_turns
-from karat.model.run import CaseRecord
-from karat.model.trace import ToolCall, Trace
-from karat.model.verdict import CaseStatus, EvidenceLocation, Group, Status
-from karat.reports.html.calls import LONGEST, TextRoom, text_view
-from karat.reports.html.case_view import CaseSetting, CaseView, case_view
-from karat.reports.html.pages import fragment, record_json
-from karat.reports.html.report import InFile
-from karat.reports.suite_lines import SuiteLines
-from karat.scoring.verdicts import judge_case
-from karat.suites.reading import read_suite
+from carob.evidence.merge import merge_turns
+from carob.model.run import CaseRecord
+from carob.model.trace import ToolCall, Trace
+from carob.model.verdict import CaseStatus, EvidenceLocation, Group, Status
+from carob.reports.html.calls import LONGEST, TextRoom, text_view
+from carob.reports.html.case_view import CaseSetting, CaseView, case_view
+from carob.reports.html.pages import fragment, record_json
+from carob.reports.html.report import InFile
+from carob.reports.suite_lines import SuiteLines
+from carob.scoring.verdicts import judge_case
+from carob.suites.reading import read_suite
 from reports.runs import HEADER, check, record
 
 SUITE = """\
-karat: 1
+carob: 1
 defaults:
   expected: { must_not_say: [as an AI] }
 cases:
@@ -75,8 +75,8 @@ def talk(*calls: tuple[str, ...]) -> Trace:
 
 
 WANTED = "tool_calls: [{ tool: book, arguments: { n: 7 } }]"
-OF_TURN = f"karat: 1\ncases: [{{ id: t, turns: [{{ prompt: a }}, {{ prompt: b, expected: {{ {WANTED} }} }}] }}]"
-OF_ALL = f"karat: 1\ncases: [{{ id: t, turns: [{{ prompt: a }}, {{ prompt: b }}], expected: {{ {WANTED} }} }}]"
+OF_TURN = f"carob: 1\ncases: [{{ id: t, turns: [{{ prompt: a }}, {{ prompt: b, expected: {{ {WANTED} }} }}] }}]"
+OF_ALL = f"carob: 1\ncases: [{{ id: t, turns: [{{ prompt: a }}, {{ prompt: b }}], expected: {{ {WANTED} }} }}]"
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_the_lines_of_the_suite_carry_the_verdicts(tmp_path: Path) -> None:
 
 def test_json_has_lines_too(tmp_path: Path) -> None:
     cases = [{"id": "one", "prompt": "Hi", "expected": {"must_say_any": ["ok"]}}]
-    text = '{"karat": 1, "cases": [' + json.dumps(cases[0], indent=1) + "]}"
+    text = '{"carob": 1, "cases": [' + json.dumps(cases[0], indent=1) + "]}"
     (case_record,) = judged(text, [Trace(case_id="one", final_message="ok", tool_calls=())], "suite.json")
     view = seen(case_record, suite_file(tmp_path, text, "suite.json"))
     assert asked(view) == [(5, "must_say_any passed"), (None, "outcome passed")]
@@ -207,7 +207,7 @@ def test_another_file_is_not_shown(tmp_path: Path, change: str) -> None:
     elif change == "other":
         (tmp_path / "suite.yaml").write_text(SUITE.replace("Mon", "Tue"))
     else:
-        lines = suite_file(tmp_path, json.dumps({"karat": 1, "cases": [{"id": "one", "prompt": "x" * 3000,
+        lines = suite_file(tmp_path, json.dumps({"carob": 1, "cases": [{"id": "one", "prompt": "x" * 3000,
                                                  "expected": {"must_say_any": ["ok"]}}]}), "s.json")  # fmt: skip
     view = seen(case_record, lines)
     assert view.expectations.file == ""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import karat
-from karat.checks.catalog import BUILT_IN, catalog_for
-from karat.journal.index import FailureGroup
-from karat.model.verdict import OWN_RULE, SHARED_RULE, CaseStatus, Status
-from karat.plugins.project import Project
-from karat.reports.html.run_view import RunTally, failure_words
+import carob
+from carob.checks.catalog import BUILT_IN, catalog_for
+from carob.journal.index import FailureGroup
+from carob.model.verdict import OWN_RULE, SHARED_RULE, CaseStatus, Status
+from carob.plugins.project import Project
+from carob.reports.html.run_view import RunTally, failure_words
 
 CATALOG = catalog_for(Project())
 
@@ -36,9 +36,9 @@ def test_groups_say_what_went_wrong(tmp_path: Path) -> None:
         assert failure_words(group, CATALOG) == words
 
 
-def records_of(cases: list[dict[str, object]], answers: list[object], folder: Path) -> list[karat.CaseRecord]:
-    suite = {"karat": 1, "cases": cases}
-    return list(karat.run(suite, lambda prompt: answers[int(prompt)], results_dir=folder).journal.records())
+def records_of(cases: list[dict[str, object]], answers: list[object], folder: Path) -> list[carob.CaseRecord]:
+    suite = {"carob": 1, "cases": cases}
+    return list(carob.run(suite, lambda prompt: answers[int(prompt)], results_dir=folder).journal.records())
 
 
 def test_other_statuses_and_unknown_checks_have_words_too() -> None:

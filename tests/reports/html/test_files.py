@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from karat.reports.html import pages
-from karat.reports.html.pages import find_own_file
+from carob.reports.html import pages
+from carob.reports.html.pages import find_own_file
 
 PNG = b"\x89PNG\r\n\x1a\n and more"
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from karat.model.run import GuardSummary, Summary
-from karat.model.trace import ToolCall
-from karat.reports.html.calls import outcome, timeline
-from karat.reports.html.pages import find_own_file
-from karat.reports.run_facts import guard_words
+from carob.model.run import GuardSummary, Summary
+from carob.model.trace import ToolCall
+from carob.reports.html.calls import outcome, timeline
+from carob.reports.html.pages import find_own_file
+from carob.reports.run_facts import guard_words
 
 
 @pytest.mark.parametrize(

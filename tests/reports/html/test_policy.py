@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from karat.reports.html.pages import HERE, report_policy
+from carob.reports.html.pages import HERE, report_policy
 
 
 def test_a_report_loads_nothing_and_sends_nothing() -> None:

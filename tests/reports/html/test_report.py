@@ -10,10 +10,10 @@ import pytest
 from msgspec import structs
 
 from browsing import LOOKS, Seen, axe_faults, browser, is_too_wide, opened
-from karat.model.run import Summary
-from karat.model.verdict import CaseStatus
-from karat.reports.html import markup
-from karat.reports.html.report import HtmlReport
+from carob.model.run import Summary
+from carob.model.verdict import CaseStatus
+from carob.reports.html import markup
+from carob.reports.html.report import HtmlReport
 from reports.hostile import HOSTILE, run_saying
 from reports.runs import HEADER, Kept, MemoryRun, every_status, record, repeated
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec import structs
 
-from karat.model.trace import ElementBox, ScreenMap, Trace
-from karat.model.verdict import CheckResult, EvidenceLocation, Status
-from karat.reports.html.evidence import screen_view
+from carob.model.trace import ElementBox, ScreenMap, Trace
+from carob.model.verdict import CheckResult, EvidenceLocation, Status
+from carob.reports.html.evidence import screen_view
 
 PAGE = '- region "Offer":\n  - heading "Bike"\n  - text: only today\n- text: far below'
 ANSWER = "Hello.\nIt costs 49.\nBye."

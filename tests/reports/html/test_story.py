@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from karat.model.trace import Message, SpanNode, ToolCall, Trace
-from karat.reports.html import story
-from karat.reports.html.story import tell_turn
+from carob.model.trace import Message, SpanNode, ToolCall, Trace
+from carob.reports.html import story
+from carob.reports.html.story import tell_turn
 
 
 def told(trace: Trace) -> str:

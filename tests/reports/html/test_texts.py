@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.reports.html.evidence import LONGEST, render
-from karat.reports.html.markup import Mark, Marker, attribute, difference, escape_text, has_useful_difference
-from karat.reports.html.pages import find_own_file
+from carob.reports.html.evidence import LONGEST, render
+from carob.reports.html.markup import Mark, Marker, attribute, difference, escape_text, has_useful_difference
+from carob.reports.html.pages import find_own_file
 from reports.hostile import HOSTILE
 
 TAGS = frozenset("a p div span mark ul ol li blockquote strong em s table thead tbody tr th td pre code hr br".split())  # noqa: SIM905

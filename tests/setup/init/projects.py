@@ -1,4 +1,4 @@
-"""Projects of several kinds, as `karat init` may find them: their files by path."""
+"""Projects of several kinds, as `carob init` may find them: their files by path."""
 
 from __future__ import annotations
 

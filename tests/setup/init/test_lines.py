@@ -1,4 +1,4 @@
-"""Lines of the files that `karat init` writes, and how an answer is streamed where the service does not say it."""
+"""Lines of the files that `carob init` writes, and how an answer is streamed where the service does not say it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from karat.setup.inspect.services import stream_format
-from karat.setup.survey.findings import FoundServer
-from karat.setup.write import texts
+from carob.setup.inspect.services import stream_format
+from carob.setup.survey.findings import FoundServer
+from carob.setup.write import texts
 
 
 @pytest.mark.parametrize(
@@ -31,28 +31,28 @@ def test_a_stream_is_known_by_how_it_looks(kind: str, data: bytes, form: str | N
 def test_a_server_is_named_by_its_address_without_its_secrets() -> None:
     line = "\n".join(texts._server_lines(FoundServer("desk", "mcp.json", url="http://me:key@desk.example/mcp?token=k")))
     assert 'mcp_record = "http://desk.example/mcp"' in line
-    assert "key" not in line.replace("KARAT_MCP_URL", "")
+    assert "key" not in line.replace("CAROB_MCP_URL", "")
     started = "\n".join(texts._server_lines(FoundServer("desk", "mcp.json", command="run --key k")))
-    assert "karat tape stdio desk -- COMMAND" in started
+    assert "carob tape stdio desk -- COMMAND" in started
     assert "--key" not in started
 
 
-VCS = {"url": "https://git.example/karat", "vcs_info": {"vcs": "git", "commit_id": "abc"}}
+VCS = {"url": "https://git.example/carob", "vcs_info": {"vcs": "git", "commit_id": "abc"}}
 
 
 @pytest.mark.parametrize(
     ("origin", "line"),
     [
-        ({}, f"pip install \"karat[http]=={texts.__version__}\""),
-        (VCS, 'pip install "karat[http] @ git+https://git.example/karat@abc"'),
-        ({"url": "file:///home/me/karat", "dir_info": {}}, 'pip install "${KARAT_PACKAGE:?'),
+        ({}, f"pip install \"carob[http]=={texts.__version__}\""),
+        (VCS, 'pip install "carob[http] @ git+https://git.example/carob@abc"'),
+        ({"url": "file:///home/me/carob", "dir_info": {}}, 'pip install "${CAROB_PACKAGE:?'),
     ],
 )  # fmt: skip
-def test_a_workflow_installs_karat_from_where_it_came(
+def test_a_workflow_installs_carob_from_where_it_came(
     origin: dict[str, Any], line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(texts, "read_origin", lambda: origin)
-    monkeypatch.setattr("karat.system.installing.read_origin", lambda: origin)
-    written = "\n".join(texts._install_karat("http"))
+    monkeypatch.setattr("carob.system.installing.read_origin", lambda: origin)
+    written = "\n".join(texts._install_carob("http"))
     assert line in written
     assert "/home/me" not in written

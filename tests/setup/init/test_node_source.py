@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from karat.api import choose_agent
-from karat.setup.survey.findings import FoundAgent
-from karat.setup.survey.survey import survey_folder
-from karat.setup.write import texts
+from carob.api import choose_agent
+from carob.setup.survey.findings import FoundAgent
+from carob.setup.survey.survey import survey_folder
+from carob.setup.write import texts
 
 
 def package(*names: str, **scripts: str) -> str:
@@ -108,9 +108,9 @@ def test_what_is_written_holds_hostile_names() -> None:
     )
     assert yaml.safe_load(texts.first_suite(STRANGE, ("Hi",)))["name"] == f"First cases of {STRANGE}"
     workflow = yaml.safe_load(texts.workflow("my suites: #1.yaml", SERVICE, "", ("OPENAI_API_KEY",)))
-    *_, start, run, _ = workflow["jobs"]["karat"]["steps"]
+    *_, start, run, _ = workflow["jobs"]["carob"]["steps"]
     assert start["run"].startswith("uvicorn 'a b:app' & timeout 60 bash -c ")
-    assert shlex.split(run["run"]) == ["karat", "run", "my suites: #1.yaml", "--report", "html"]
+    assert shlex.split(run["run"]) == ["carob", "run", "my suites: #1.yaml", "--report", "html"]
     assert start["env"] == run["env"] == {"OPENAI_API_KEY": "${{ secrets.OPENAI_API_KEY }}"}
 
 
@@ -124,7 +124,7 @@ def test_what_is_written_holds_hostile_names() -> None:
 )
 def test_a_workflow_starts_the_service(start: str, steps: list[str]) -> None:
     agent = FoundAgent("http://127.0.0.1:3000/chat", "app", "x:1", "app", "http", start)
-    found = yaml.safe_load(texts.workflow("s.yaml", agent, "", ()))["jobs"]["karat"]["steps"]
+    found = yaml.safe_load(texts.workflow("s.yaml", agent, "", ()))["jobs"]["carob"]["steps"]
     runs = [step["run"] for step in found if "run" in step][1:-1]
     assert len(runs) == len(steps)
     assert all(run.startswith(step) for run, step in zip(runs, steps, strict=True))

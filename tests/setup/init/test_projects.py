@@ -1,4 +1,4 @@
-"""`karat init` in projects of seven kinds: what it finds, writes and runs; and that a second run changes nothing."""
+"""`carob init` in projects of seven kinds: what it finds, writes and runs; and that a second run changes nothing."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cli.support import Karat, write
-from karat import api
-from karat.cli import main
+from cli.support import Carob, write
+from carob import api
+from carob.cli import main
 from scripted_model import serve
 from setup.init.projects import DESK, FASTAPI, LANGGRAPH, MCP, PROMPTFOO, PYTEST
 
-SCHEMA, IGNORE = "karat-1.schema.json", ".gitignore"
+SCHEMA, IGNORE = "carob-1.schema.json", ".gitignore"
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +27,7 @@ def empty_folder(here: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """No agent but the project's own, nothing of the machine's environment, and runs in this process."""
     monkeypatch.setattr(main, "run", lambda words, go=main.run: go([*words, *["--workers", "0"] * (words[0] == "run")]))
     Path("agent.py").unlink()
-    # A client that leaves early makes a server of the standard library print a traceback, which is not Karat's.
+    # A client that leaves early makes a server of the standard library print a traceback, which is not Carob's.
     monkeypatch.setattr(socketserver.BaseServer, "handle_error", lambda *_: None)
     for name in ("OPENAI_BASE_URL", "OPENAI_API_BASE", "OPENAI_API_KEY", "OPENAI_MODEL", "MODEL"):
         monkeypatch.delenv(name, raising=False)
@@ -41,34 +41,34 @@ def lay_out(files: dict[str, str]) -> None:
 def snapshot() -> dict[str, bytes]:
     """Every file of the project but the results of runs."""
     files = (path for path in Path().rglob("*") if path.is_file())
-    return {str(path): path.read_bytes() for path in files if not {"karat-results", "__pycache__"} & {*path.parts}}
+    return {str(path): path.read_bytes() for path in files if not {"carob-results", "__pycache__"} & {*path.parts}}
 
 
-def initialised(karat: Karat, *arguments: str) -> tuple[set[str], str]:
+def initialised(carob: Carob, *arguments: str) -> tuple[set[str], str]:
     """The files that appeared, and what was printed; a second run finds nothing to do."""
     before = snapshot()
-    first = karat("init", "--yes", *arguments)
+    first = carob("init", "--yes", *arguments)
     assert first.code == 0, first
     after = snapshot()
     assert {path: after[path] for path in before if path != IGNORE} == {p: before[p] for p in before if p != IGNORE}
-    again = karat("init", "--yes", *arguments)
+    again = carob("init", "--yes", *arguments)
     assert (again.code, snapshot()) == (0, after)
     assert "Nothing to write" in again.out
     return set(after) - set(before), first.out
 
 
-def test_langgraph_is_drafted_and_run(karat: Karat) -> None:
+def test_langgraph_is_drafted_and_run(carob: Carob) -> None:
     lay_out(LANGGRAPH)
-    new, out = initialised(karat, "--allow-effects", "--prompt", "Where is A-17?")
-    assert new == {"karat.toml", "desk.karat.yaml", SCHEMA, IGNORE, ".github/workflows/karat.yml"}
+    new, out = initialised(carob, "--allow-effects", "--prompt", "Where is A-17?")
+    assert new == {"carob.toml", "desk.carob.yaml", SCHEMA, IGNORE, ".github/workflows/carob.yml"}
     assert "LangGraph graph 'desk'  langgraph.json: langgraph:langgraph.json:desk" in out
-    assert 'use = "langgraph:langgraph.json:desk"' in Path("karat.toml").read_text()
-    assert "lookup_order" in Path("desk.karat.yaml").read_text()
+    assert 'use = "langgraph:langgraph.json:desk"' in Path("carob.toml").read_text()
+    assert "lookup_order" in Path("desk.carob.yaml").read_text()
     assert "1 passed" in out
-    workflow = yaml.safe_load(Path(".github/workflows/karat.yml").read_text())
-    runs = [step.get("run", "") for step in workflow["jobs"]["karat"]["steps"]]
+    workflow = yaml.safe_load(Path(".github/workflows/carob.yml").read_text())
+    runs = [step.get("run", "") for step in workflow["jobs"]["carob"]["steps"]]
     assert "pip install -r requirements.txt" in runs
-    assert "karat run desk.karat.yaml --report html" in runs
+    assert "carob run desk.carob.yaml --report html" in runs
 
 
 class Chat(BaseHTTPRequestHandler):
@@ -104,13 +104,13 @@ def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[int]:
         server.shutdown()
 
 
-def test_a_web_app_that_runs_is_read_and_drafted(karat: Karat) -> None:
+def test_a_web_app_that_runs_is_read_and_drafted(carob: Carob) -> None:
     with serving(Chat) as port:
         lay_out(FASTAPI | {"shop/main.py": FASTAPI["shop/main.py"].replace("PORT", str(port))})
-        new, out = initialised(karat, "--allow-effects", "--prompt", "Where is A-17?", "--prompt", "Where is B-04?")
-    assert new == {"karat.toml", "app.karat.yaml", SCHEMA, IGNORE}
+        new, out = initialised(carob, "--allow-effects", "--prompt", "Where is A-17?", "--prompt", "Where is B-04?")
+    assert new == {"carob.toml", "app.carob.yaml", SCHEMA, IGNORE}
     assert f"web app, POST /api/v1/chat  shop/main.py:7: http://127.0.0.1:{port}/api/v1/chat" in out
-    assert 'when = { type = "token" }' in Path("karat.toml").read_text()
+    assert 'when = { type = "token" }' in Path("carob.toml").read_text()
     assert "2 passed" in out
 
 
@@ -127,80 +127,80 @@ class Described(Chat):
         self.wfile.write(body)
 
 
-def test_a_web_app_that_runs_says_itself_which_path_takes_a_prompt(karat: Karat) -> None:
+def test_a_web_app_that_runs_says_itself_which_path_takes_a_prompt(carob: Carob) -> None:
     with serving(Described) as port:
         lay_out({"main.py": f"from fastapi import FastAPI\napp = FastAPI()\napp.include_router(load())\n# {port}\n"})
         lay_out({".env": f"PORT={port}\n"})
-        _, out = initialised(karat)
+        _, out = initialised(carob)
     assert f"http://127.0.0.1:{port}/\n" in out
-    assert f'use = "http://127.0.0.1:{port}/api/v1/chat"' in Path("karat.toml").read_text()
+    assert f'use = "http://127.0.0.1:{port}/api/v1/chat"' in Path("carob.toml").read_text()
 
 
-def test_a_web_app_that_does_not_run_leaves_the_lines_that_finish_its_target(karat: Karat) -> None:
+def test_a_web_app_that_does_not_run_leaves_the_lines_that_finish_its_target(carob: Carob) -> None:
     lay_out(FASTAPI | {"shop/main.py": FASTAPI["shop/main.py"].replace("port=PORT", "port=1")})
-    new, out = initialised(karat)
-    assert new == {"karat.toml", "app.karat.yaml", SCHEMA, IGNORE}
-    config = Path("karat.toml").read_text()
+    new, out = initialised(carob)
+    assert new == {"carob.toml", "app.carob.yaml", SCHEMA, IGNORE}
+    config = Path("carob.toml").read_text()
     assert "#   uvicorn shop.main:app --port 1\n" in config
-    assert "#   karat inspect http://127.0.0.1:1/api/v1/chat --name app --write\n" in config
+    assert "#   carob inspect http://127.0.0.1:1/api/v1/chat --name app --write\n" in config
     assert "nothing answers at http://127.0.0.1:1/api/v1/chat." in out
-    assert "karat validate app.karat.yaml" in out
+    assert "carob validate app.carob.yaml" in out
     assert api.find_config().targets == {}
 
 
-def test_an_openai_compatible_address_in_env(karat: Karat) -> None:
+def test_an_openai_compatible_address_in_env(carob: Carob) -> None:
     with serve({"rules": [{"when": {"user": "."}, "say": "I can look orders up."}]}) as model:
         lay_out({".env": f'OPENAI_BASE_URL="{model.url}/v1"\nOPENAI_API_KEY=sk-none-of-your-business\n'})
-        new, out = initialised(karat)
-    assert new == {"karat.toml", "model.karat.yaml", SCHEMA, IGNORE}
-    config = Path("karat.toml").read_text()
+        new, out = initialised(carob)
+    assert new == {"carob.toml", "model.carob.yaml", SCHEMA, IGNORE}
+    config = Path("carob.toml").read_text()
     assert f'use = "openai:{model.url}/v1"' in config
     assert "model = " in config
     assert "sk-none" not in out + config
     assert "1 passed" in out
 
 
-def test_mcp_servers_are_named_without_what_their_commands_hold(karat: Karat) -> None:
+def test_mcp_servers_are_named_without_what_their_commands_hold(carob: Carob) -> None:
     lay_out(MCP)
-    new, out = initialised(karat)
-    assert new == {"karat.toml", "first.karat.yaml", SCHEMA, IGNORE}
-    config = Path("karat.toml").read_text()
-    assert "karat tape stdio orders -- COMMAND" in config
+    new, out = initialised(carob)
+    assert new == {"carob.toml", "first.carob.yaml", SCHEMA, IGNORE}
+    config = Path("carob.toml").read_text()
+    assert "carob tape stdio orders -- COMMAND" in config
     assert '# mcp_record = "http://127.0.0.1:9000/mcp"\n' in config
     assert "s3cr3t" not in out + config
 
 
-def test_a_suite_of_another_tool_is_the_first_suite(karat: Karat) -> None:
+def test_a_suite_of_another_tool_is_the_first_suite(carob: Carob) -> None:
     lay_out(PROMPTFOO)
-    new, out = initialised(karat)
-    assert new == {"karat.toml", IGNORE}
+    new, out = initialised(carob)
+    assert new == {"carob.toml", IGNORE}
     assert "suite (promptfoo)  promptfooconfig.yaml" in out
-    assert "karat validate promptfooconfig.yaml" in out
+    assert "carob validate promptfooconfig.yaml" in out
 
 
-def test_a_plain_function_in_a_project_with_pytest(karat: Karat) -> None:
+def test_a_plain_function_in_a_project_with_pytest(carob: Carob) -> None:
     lay_out(PYTEST)
-    new, out = initialised(karat, "--allow-effects", "--prompt", "Where is A-17?")
-    assert new == {"karat.toml", "tests/answer.karat.yaml", SCHEMA}
-    assert "collects *.karat.yaml files as tests in tests/" in out
-    assert Path("tests/answer.karat.yaml").read_text().startswith(f"# yaml-language-server: $schema=../{SCHEMA}\n")
-    assert Path(IGNORE).read_text() == "*.pyc\nkarat-results/\n"
+    new, out = initialised(carob, "--allow-effects", "--prompt", "Where is A-17?")
+    assert new == {"carob.toml", "tests/answer.carob.yaml", SCHEMA}
+    assert "collects *.carob.yaml files as tests in tests/" in out
+    assert Path("tests/answer.carob.yaml").read_text().startswith(f"# yaml-language-server: $schema=../{SCHEMA}\n")
+    assert Path(IGNORE).read_text() == "*.pyc\ncarob-results/\n"
     assert "1 passed" in out
 
 
-def test_an_empty_folder(karat: Karat) -> None:
-    new, out = initialised(karat)
-    assert new == {"karat.toml", "first.karat.yaml", SCHEMA, IGNORE}
+def test_an_empty_folder(carob: Carob) -> None:
+    new, out = initialised(carob)
+    assert new == {"carob.toml", "first.carob.yaml", SCHEMA, IGNORE}
     assert "no agent" in out
-    assert "karat validate first.karat.yaml" in out
+    assert "carob validate first.carob.yaml" in out
 
 
-def test_a_target_of_the_configuration_gets_a_first_suite(karat: Karat) -> None:
-    lay_out({"desk.py": PYTEST["desk/agent.py"], "karat.toml": '[targets.desk]\nuse = "python:desk.py:answer"\n'})
-    before = Path("karat.toml").read_bytes()
-    done = karat("init", "--yes", "--allow-effects", "--prompt", "Where is A-17?")
-    assert Path("karat.toml").read_bytes() == before
-    assert "lookup" in Path("first.karat.yaml").read_text(), done
+def test_a_target_of_the_configuration_gets_a_first_suite(carob: Carob) -> None:
+    lay_out({"desk.py": PYTEST["desk/agent.py"], "carob.toml": '[targets.desk]\nuse = "python:desk.py:answer"\n'})
+    before = Path("carob.toml").read_bytes()
+    done = carob("init", "--yes", "--allow-effects", "--prompt", "Where is A-17?")
+    assert Path("carob.toml").read_bytes() == before
+    assert "lookup" in Path("first.carob.yaml").read_text(), done
 
 
 WRONG = {
@@ -211,12 +211,12 @@ WRONG = {
 }
 
 
-def test_a_drafted_suite_passes_its_agent_and_fails_wrong_ones(karat: Karat) -> None:
+def test_a_drafted_suite_passes_its_agent_and_fails_wrong_ones(carob: Carob) -> None:
     lay_out({"desk.py": DESK})
     prompts = ("I want my money back.", "Refund A-17, please.", "Refund Z-99, please.")
-    _, out = initialised(karat, "--allow-effects", *(word for prompt in prompts for word in ("--prompt", prompt)))
+    _, out = initialised(carob, "--allow-effects", *(word for prompt in prompts for word in ("--prompt", prompt)))
     assert "3 passed" in out
     for number, (what, (right, wrong)) in enumerate(WRONG.items()):
         assert right in DESK
         write(f"wrong{number}.py", DESK.replace(right, wrong))
-        assert karat("run", "answer.karat.yaml", "-t", f"python:wrong{number}.py:answer").code == 1, what
+        assert carob("run", "answer.carob.yaml", "-t", f"python:wrong{number}.py:answer").code == 1, what

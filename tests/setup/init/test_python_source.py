@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from karat.setup.survey.python_source import read_python
-from karat.setup.survey.survey import survey_folder
+from carob.setup.survey.python_source import read_python
+from carob.setup.survey.survey import survey_folder
 
 BUILDER = "from langgraph.graph import StateGraph, MessagesState\n"
 
@@ -55,7 +55,7 @@ def test_graphs(text: str, found: list[str]) -> None:
     [
         pytest.param("def answer(prompt): return 'x'", ["answer"], id="plain"),
         pytest.param("async def ask_bot(question: str, top_k: int = 3) -> str: return 'x'", ["ask_bot"], id="defaults"),
-        pytest.param("def reply(message, conversation, *, case): return {}", ["reply"], id="what-karat-gives"),
+        pytest.param("def reply(message, conversation, *, case): return {}", ["reply"], id="what-carob-gives"),
         pytest.param("def answer(prompt, client): return 'x'", [], id="needs-more"),
         pytest.param("def answer(order): return 'x'", [], id="not-a-prompt"),
         pytest.param("def answer(prompt: list) -> str: return 'x'", [], id="not-text"),
@@ -78,7 +78,7 @@ def test_functions_that_answer(text: str, found: list[str]) -> None:
     assert list(source.answers) == found
 
 
-def test_the_name_of_a_method_is_one_key_of_karat_toml(tmp_path: Path) -> None:
+def test_the_name_of_a_method_is_one_key_of_carob_toml(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text("class Bot:\n    def ask(self, prompt): return 'x'\nbot = Bot()")
     (agent,) = survey_folder(tmp_path, {}).agents
     assert (agent.use, agent.name) == ("python:main.py:bot.ask", "bot_ask")
@@ -269,13 +269,13 @@ def test_mcp_servers(tmp_path: Path, name: str, text: str) -> None:
             id="adk",
         ),
         pytest.param(
-            "evals/a.karat.yaml",
-            "karat: 1\ncases: [{id: a, prompt: b, expected: {must_say_any: [c]}}]",
-            "karat-1",
-            id="karat",
+            "evals/a.carob.yaml",
+            "carob: 1\ncases: [{id: a, prompt: b, expected: {must_say_any: [c]}}]",
+            "carob-1",
+            id="carob",
         ),
         pytest.param("test_data.json", '[{"id": 1, "name": "x"}]', None, id="data"),
-        pytest.param("evals/broken.karat.yaml", "karat: 1\ncases: [{id: a}]", None, id="broken"),
+        pytest.param("evals/broken.carob.yaml", "carob: 1\ncases: [{id: a}]", None, id="broken"),
     ],
 )
 def test_suites_that_are_there(tmp_path: Path, name: str, text: str, form: str | None) -> None:

@@ -1,4 +1,4 @@
-"""What `karat init` asks in a terminal, and what it does not do before it was answered."""
+"""What `carob init` asks in a terminal, and what it does not do before it was answered."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 import pytest
 
-from cli.support import Karat, write
-from karat.cli import main
+from cli.support import Carob, write
+from carob.cli import main
 
 AGENT = """\
 from pathlib import Path
@@ -31,7 +31,7 @@ class Person:
         self.asked: list[str] = []
 
     def answer(self, text: str, **_: object) -> object:
-        assert not Path("karat.toml").exists(), "it is asked before anything is written"
+        assert not Path("carob.toml").exists(), "it is asked before anything is written"
         self.asked.append(text)
         return self.answers.pop(0)
 
@@ -42,12 +42,12 @@ def folder(here: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(main, "run", lambda words, go=main.run: go([*words, *["--workers", "0"] * (words[0] == "run")]))
 
 
-def talk(karat: Karat, monkeypatch: pytest.MonkeyPatch, person: Person, *arguments: str) -> str:
+def talk(carob: Carob, monkeypatch: pytest.MonkeyPatch, person: Person, *arguments: str) -> str:
     monkeypatch.setattr(click, "prompt", person.answer)
     monkeypatch.setattr(click, "confirm", person.answer)
     for stream in (sys.stdin, sys.stdout):
         monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
-    done = karat("init", *arguments)
+    done = carob("init", *arguments)
     assert done.code == 0, done
     assert not person.answers
     return done.out
@@ -65,110 +65,110 @@ def talk(karat: Karat, monkeypatch: pytest.MonkeyPatch, person: Person, *argumen
     ],
 )
 def test_at_most_four_questions(
-    karat: Karat, monkeypatch: pytest.MonkeyPatch, files: tuple[str, ...], answers: tuple[object, ...], imported: bool
+    carob: Carob, monkeypatch: pytest.MonkeyPatch, files: tuple[str, ...], answers: tuple[object, ...], imported: bool
 ) -> None:
     for file in files:
         write(file, AGENT)
     person = Person(*answers)
-    talk(karat, monkeypatch, person)
+    talk(carob, monkeypatch, person)
     assert len(person.asked) == len(answers) <= 4
     assert Path("imported").exists() == imported
-    assert Path("karat.toml").exists()
-    assert ('use = "python:b.py:answer"' in Path("karat.toml").read_text()) == (len(answers) == 4)
+    assert Path("carob.toml").exists()
+    assert ('use = "python:b.py:answer"' in Path("carob.toml").read_text()) == (len(answers) == 4)
 
 
-def test_what_is_not_wanted_is_not_written(karat: Karat, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_wanted_is_not_written(carob: Carob, monkeypatch: pytest.MonkeyPatch) -> None:
     write("agent.py", AGENT)
     before = sorted(Path().rglob("*"))
-    assert "Nothing was written." in talk(karat, monkeypatch, Person(False, False))
+    assert "Nothing was written." in talk(carob, monkeypatch, Person(False, False))
     assert sorted(Path().rglob("*")) == before
 
 
-def test_the_address_is_named_before_it_is_asked(karat: Karat, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_address_is_named_before_it_is_asked(carob: Carob, monkeypatch: pytest.MonkeyPatch) -> None:
     write("main.py", "from fastapi import FastAPI\napp = FastAPI()\n@app.post('/chat')\ndef f(m): ...\n")
     write(".env", "PORT=1\n")
     person = Person(False, True)
     monkeypatch.setattr(socket, "create_connection", None)
-    talk(karat, monkeypatch, person)
+    talk(carob, monkeypatch, person)
     assert "http://127.0.0.1:1/chat" in person.asked[0]
 
 
 @pytest.mark.parametrize("arguments", [(), ("--no-ask", "--yes"), ("--no-ask",)], ids=" ".join)
-def test_nothing_is_loaded_without_agreement(karat: Karat, arguments: tuple[str, ...]) -> None:
+def test_nothing_is_loaded_without_agreement(carob: Carob, arguments: tuple[str, ...]) -> None:
     write("agent.py", AGENT)
-    done = karat("init", *arguments)
+    done = carob("init", *arguments)
     assert not Path("imported").exists()
-    assert Path("karat.toml").exists() == ("--yes" in arguments)
+    assert Path("carob.toml").exists() == ("--yes" in arguments)
     assert (done.code, "Add --yes" in done.err) == ((0, False) if "--yes" in arguments else (4, True))
 
 
 @pytest.mark.parametrize("allowed", [True, False])
-def test_prompts_are_sent_only_where_tools_may_act(karat: Karat, allowed: bool) -> None:
+def test_prompts_are_sent_only_where_tools_may_act(carob: Carob, allowed: bool) -> None:
     write("agent.py", "def answer(prompt):\n    with open('sent', 'a') as out: out.write(prompt)\n    return 'Done.'\n")
-    done = karat("init", "--yes", "--prompt", "Delete it all.", *["--allow-effects"] * allowed)
+    done = carob("init", "--yes", "--prompt", "Delete it all.", *["--allow-effects"] * allowed)
     assert ("Delete it all." in Path("sent").read_text()) == allowed
-    assert ("no suite was drafted. Karat cannot stub the tools" in done.out) == (not allowed)
-    assert "Delete it all." in Path("answer.karat.yaml").read_text()
+    assert ("no suite was drafted. Carob cannot stub the tools" in done.out) == (not allowed)
+    assert "Delete it all." in Path("answer.carob.yaml").read_text()
 
 
-def test_an_address_elsewhere_is_never_asked(karat: Karat, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_elsewhere_is_never_asked(carob: Carob, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", None)
     write(".env", "OPENAI_BASE_URL=https://models.example/v1\nOPENAI_MODEL=gpt-5-mini\n")
-    done = karat("init", "--yes")
+    done = carob("init", "--yes")
     assert done.code == 0
     assert "https://models.example/v1 is not on this machine, so it was not asked." in done.out
-    config = Path("karat.toml").read_text()
+    config = Path("carob.toml").read_text()
     assert 'target = "model"' in config
     assert 'headers = { Authorization = "Bearer ${OPENAI_API_KEY}" }' in config
 
 
-def test_a_target_that_is_none(karat: Karat) -> None:
-    done = karat("init", "--yes", "--target", "agent.py")
+def test_a_target_that_is_none(carob: Carob) -> None:
+    done = carob("init", "--yes", "--target", "agent.py")
     assert (done.code, done.out.count("+++")) == (4, 0)
     assert done.err == (
-        "karat: 'agent.py' is not a target. Write it as python:agent.py:answer, langgraph:graph.py:graph, "
+        "carob: 'agent.py' is not a target. Write it as python:agent.py:answer, langgraph:graph.py:graph, "
         "command:./agent or http://127.0.0.1:8000/chat. [unknown-target]\n"
     )
 
 
-def test_a_suite_that_is_there_and_broken_is_kept(karat: Karat) -> None:
-    write("first.karat.yaml", "karat: 1\ncases: [{id: a}]\n")
-    done = karat("init", "--yes")
-    assert "first.karat.yaml exists, but cannot be read as a suite" in done.out
-    assert Path("first.karat.yaml").read_text() == "karat: 1\ncases: [{id: a}]\n"
-    assert (done.code, Path("karat.toml").exists()) == (4, True)  # the suite is checked, and is still broken
+def test_a_suite_that_is_there_and_broken_is_kept(carob: Carob) -> None:
+    write("first.carob.yaml", "carob: 1\ncases: [{id: a}]\n")
+    done = carob("init", "--yes")
+    assert "first.carob.yaml exists, but cannot be read as a suite" in done.out
+    assert Path("first.carob.yaml").read_text() == "carob: 1\ncases: [{id: a}]\n"
+    assert (done.code, Path("carob.toml").exists()) == (4, True)  # the suite is checked, and is still broken
 
 
-def test_an_agent_that_breaks_is_reported_in_one_line(karat: Karat) -> None:
+def test_an_agent_that_breaks_is_reported_in_one_line(carob: Carob) -> None:
     write("agent.py", "raise RuntimeError('no key')\ndef answer(prompt): return 'x'\n")
-    done = karat("init", "--yes")
+    done = carob("init", "--yes")
     assert (done.code, done.err) == (0, "")
     (note,) = [line for line in done.out.splitlines() if line.startswith("note: ")]
     assert "RuntimeError: no key" in note
-    assert "# Not tried: " in Path("karat.toml").read_text()
+    assert "# Not tried: " in Path("carob.toml").read_text()
 
 
-def test_the_example_has_a_bug_that_one_line_fixes(karat: Karat) -> None:
-    first = karat("init", "--example", "--yes")
+def test_the_example_has_a_bug_that_one_line_fixes(carob: Carob) -> None:
+    first = carob("init", "--example", "--yes")
     assert first.code == 1
     assert first.statuses == {"asks-for-the-order": "PASS", "refunds-an-order": "PASS", "card-has-expired": "FAIL"}
     assert "it claims 'refunded': no call to issue_refund succeeded" in first.out
     code = Path("desk.py").read_text()
     Path("desk.py").write_text(code.replace('if "error" in refund:', 'if refund["status"] != "paid":'))
-    assert karat("run", "desk.karat.yaml", "--workers", "1").code == 0
-    assert karat("lint", "desk.karat.yaml").code == 0
-    again = karat("init", "--example", "--yes")
+    assert carob("run", "desk.carob.yaml", "--workers", "1").code == 0
+    assert carob("lint", "desk.carob.yaml").code == 0
+    again = carob("init", "--example", "--yes")
     assert (again.code, "Nothing to write" in again.out) == (0, True)
-    flaky = karat("run", "desk.karat.yaml", "-t", "flaky", "--repeat", "20", "--workers", "1")
+    flaky = carob("run", "desk.carob.yaml", "-t", "flaky", "--repeat", "20", "--workers", "1")
     assert "FAIL     refunds-an-order" in flaky.out
 
 
-def test_the_example_does_not_mix_with_files_of_its_names(karat: Karat) -> None:
+def test_the_example_does_not_mix_with_files_of_its_names(carob: Carob) -> None:
     write("desk.py", "mine")
-    done = karat("init", "--example", "--yes")
+    done = carob("init", "--example", "--yes")
     assert (done.code, done.err) == (
         4,
-        "karat: desk.py: it already exists, and the example has a file of that name. "
-        "Run `karat init --example` in an empty folder. [usage]\n",
+        "carob: desk.py: it already exists, and the example has a file of that name. "
+        "Run `carob init --example` in an empty folder. [usage]\n",
     )
     assert [path.name for path in Path().iterdir()] == ["desk.py"]

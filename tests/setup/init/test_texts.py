@@ -11,10 +11,10 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from karat import __version__
-from karat.setup.survey.findings import FoundAgent
-from karat.setup.survey.survey import survey_folder
-from karat.setup.write import texts
+from carob import __version__
+from carob.setup.survey.findings import FoundAgent
+from carob.setup.survey.survey import survey_folder
+from carob.setup.write import texts
 
 APP = FoundAgent("http://127.0.0.1:8000/chat", "web app", "main.py:1", "app", "http", "uvicorn main:app --port 8000")
 COMMIT = "0123456789abcdef"
@@ -23,30 +23,30 @@ COMMIT = "0123456789abcdef"
 @pytest.mark.parametrize(
     ("origin", "installs"),
     [
-        pytest.param(None, f'pip install "karat[http]=={__version__}"', id="index"),
+        pytest.param(None, f'pip install "carob[http]=={__version__}"', id="index"),
         pytest.param(
-            {"url": "https://me:secret@git.example/karat", "vcs_info": {"vcs": "git", "commit_id": COMMIT}},
-            f'pip install "karat[http] @ git+https://git.example/karat@{COMMIT}"',
+            {"url": "https://me:secret@git.example/carob", "vcs_info": {"vcs": "git", "commit_id": COMMIT}},
+            f'pip install "carob[http] @ git+https://git.example/carob@{COMMIT}"',
             id="repository",
         ),
         pytest.param(
-            {"url": "file:///home/me/karat", "dir_info": {"editable": True}},
-            'pip install "${KARAT_PACKAGE:?set this repository variable}"',
+            {"url": "file:///home/me/carob", "dir_info": {"editable": True}},
+            'pip install "${CAROB_PACKAGE:?set this repository variable}"',
             id="folder",
         ),
     ],
 )
-def test_a_workflow_installs_karat_from_where_it_came(
+def test_a_workflow_installs_carob_from_where_it_came(
     monkeypatch: pytest.MonkeyPatch, origin: dict[str, object] | None, installs: str
 ) -> None:
     found = SimpleNamespace(read_text=lambda name: None if origin is None else json.dumps(origin))
     monkeypatch.setattr(metadata, "distribution", lambda name: found)
-    text = texts.workflow("app.karat.yaml", APP, "pyproject.toml", ["OPENAI_API_KEY"])
-    steps = yaml.safe_load(text)["jobs"]["karat"]["steps"]
+    text = texts.workflow("app.carob.yaml", APP, "pyproject.toml", ["OPENAI_API_KEY"])
+    steps = yaml.safe_load(text)["jobs"]["carob"]["steps"]
     runs = [step["run"] for step in steps if "run" in step]
     assert runs[:2] == ["pip install .", installs]
     assert runs[2].startswith("uvicorn main:app --port 8000 & timeout 60 ")
-    assert runs[3] == "karat run app.karat.yaml --report html"
+    assert runs[3] == "carob run app.carob.yaml --report html"
     assert next(step["env"] for step in steps if step.get("run") == runs[3]) == {
         "OPENAI_API_KEY": "${{ secrets.OPENAI_API_KEY }}"
     }
@@ -65,7 +65,7 @@ def test_a_workflow_installs_karat_from_where_it_came(
         (APP, ['start = "uvicorn main:app --port {port}"']),
     ],
 )
-def test_a_service_says_how_karat_starts_it(agent: FoundAgent, lines: list[str]) -> None:
+def test_a_service_says_how_carob_starts_it(agent: FoundAgent, lines: list[str]) -> None:
     text = texts.configuration(agent, {"use": agent.use}, "", (), ())
     commented = [line.removeprefix("# ") for line in text.splitlines() if line.startswith("# ")]
     assert commented[-len(lines) - 2 :] == [
@@ -86,11 +86,11 @@ def test_instructions_for_coding_agents_lead_to_a_preset(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        pytest.param("", "karat-results/\n", id="none"),
-        pytest.param("*.pyc", "*.pyc\nkarat-results/\n", id="no-line-end"),
-        pytest.param("*.pyc\n", "*.pyc\nkarat-results/\n", id="more"),
-        pytest.param("/karat-results\n", None, id="there"),
-        pytest.param("# karat-results/\n", "# karat-results/\nkarat-results/\n", id="a-comment"),
+        pytest.param("", "carob-results/\n", id="none"),
+        pytest.param("*.pyc", "*.pyc\ncarob-results/\n", id="no-line-end"),
+        pytest.param("*.pyc\n", "*.pyc\ncarob-results/\n", id="more"),
+        pytest.param("/carob-results\n", None, id="there"),
+        pytest.param("# carob-results/\n", "# carob-results/\ncarob-results/\n", id="a-comment"),
     ],
 )
 def test_lines_of_gitignore(before: str, after: str | None) -> None:

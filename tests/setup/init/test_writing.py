@@ -13,19 +13,19 @@ from typing import Any
 
 import pytest
 
-from cli.support import SCRIPT, Karat, write
-from karat.errors import ArtifactError, UsageError
-from karat.setup import terminal as console
-from karat.setup.survey import probe, survey
-from karat.setup.write import plan
-from karat.setup.write.plan import PlannedFile, write_together
-from karat.system import unfinished_files
+from cli.support import SCRIPT, Carob, write
+from carob.errors import ArtifactError, UsageError
+from carob.setup import terminal as console
+from carob.setup.survey import probe, survey
+from carob.setup.write import plan
+from carob.setup.write.plan import PlannedFile, write_together
+from carob.system import unfinished_files
 
 IGNORE = b"*.pyc\r\n\xff\r\n"
 LINES = IGNORE.decode("utf-8", "surrogateescape")
 FILES = (
     *(PlannedFile(path, f"text of {path}\n") for path in ("a.toml", "b.yaml", "c.json", "new/er/d.yml")),
-    PlannedFile(".gitignore", f"{LINES}karat-results/\n", LINES),
+    PlannedFile(".gitignore", f"{LINES}carob-results/\n", LINES),
 )
 
 
@@ -70,23 +70,23 @@ WHILE_WRITING = [
 
 @pytest.mark.parametrize(("place", "name"), BEFORE_WRITING, ids=[name for _, name in BEFORE_WRITING])
 def test_an_interrupt_before_the_writing_leaves_nothing(
-    karat: Karat, monkeypatch: pytest.MonkeyPatch, place: Any, name: str
+    carob: Carob, monkeypatch: pytest.MonkeyPatch, place: Any, name: str
 ) -> None:
     write("main.py", "from fastapi import FastAPI\napp = FastAPI()\n@app.post('/chat')\ndef f(m): ...\n")
     write(".env", "PORT=1")
     before = snapshot()
     monkeypatch.setattr(place, name, interrupting(getattr(place, name), 1, "after"))
-    done = karat("init", "--yes")
-    assert (done.code, done.err.strip()) == (2, "karat: interrupted")
+    done = carob("init", "--yes")
+    assert (done.code, done.err.strip()) == (2, "carob: interrupted")
     assert snapshot() == before
 
 
-def test_one_interrupt_ends_the_loading_of_an_agent(karat: Karat) -> None:
+def test_one_interrupt_ends_the_loading_of_an_agent(carob: Carob) -> None:
     lines = ("import os, signal", "os.kill(os.getpid(), signal.SIGINT)", "open('loaded', 'w').close()")
     write("agent.py", "\n".join((*lines, "def answer(prompt): return 'Hello.'")))
     before = {*os.listdir()}
-    done = karat("init", "--yes")
-    assert (done.code, done.err.strip()) == (2, "karat: interrupted")
+    done = carob("init", "--yes")
+    assert (done.code, done.err.strip()) == (2, "carob: interrupted")
     assert {*os.listdir()} - before <= {"__pycache__"}
 
 
@@ -100,7 +100,7 @@ def test_an_interrupt_between_files_lets_all_be_written(
     with pytest.raises(KeyboardInterrupt):
         write_together(Path(), FILES)
     assert snapshot().keys() - before.keys() == {*(file.path for file in FILES[:4]), "new", "new/er"}
-    assert Path(".gitignore").read_bytes() == IGNORE + b"karat-results/\n"
+    assert Path(".gitignore").read_bytes() == IGNORE + b"carob-results/\n"
 
 
 FAILING = [(plan, "create_unfinished", at) for at in (1, 3, 5)]
@@ -156,7 +156,7 @@ def test_ctrl_c_at_a_question_in_a_terminal_writes_nothing() -> None:
     )
     os.close(terminal)
     shown = b""
-    while b"How can Karat reach your agent?" not in shown:
+    while b"How can Carob reach your agent?" not in shown:
         shown += os.read(master, 4096)
     while process.poll() is None:  # one that comes before `input` reads is only seen with the next
         process.send_signal(signal.SIGINT)

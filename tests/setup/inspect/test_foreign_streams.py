@@ -1,4 +1,4 @@
-"""Streams of shapes that Karat does not know: mapped by configuration alone, and found by `karat inspect`.
+"""Streams of shapes that Carob does not know: mapped by configuration alone, and found by `carob inspect`.
 
 Both mappings must judge right and wrong answers as the script of the agent says, not as the stream is read.
 """
@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-import karat
-from karat.model.trace import Tokens
-from karat.setup.inspect.services import inspect_service
-from karat.targets.base import RunContext, TargetError
-from karat.targets.config import TargetConfig
+import carob
+from carob.model.trace import Tokens
+from carob.setup.inspect.services import inspect_service
+from carob.targets.base import RunContext, TargetError
+from carob.targets.config import TargetConfig
 from targets.conftest import case, opened
 from targets.http.foreign_streams import ONLY_INSPECTED, SHAPES, Shape, service
 from targets.http.server import serving
@@ -54,13 +54,13 @@ async def statuses(url: str, options: dict[str, Any], folder: Path) -> dict[str,
     """How each case comes out; one that breaks is an ERROR."""
     file = folder / "suite.yaml"
     cases = [{"id": key, "prompt": prompt, "expected": asked} for key, (prompt, _, asked) in CASES.items()]
-    file.write_text(json.dumps({"karat": 1, "name": "Desk", "cases": cases}))
+    file.write_text(json.dumps({"carob": 1, "name": "Desk", "cases": cases}))
     kind, _, spec = url.partition(":")
     found: dict[str, str] = {}
     async with opened(kind, spec, options=options) as target:
-        for one in karat.load_suite(str(file)).cases:
+        for one in carob.load_suite(str(file)).cases:
             trace = await target.run(one, RunContext())
-            found[one.id] = str(karat.judge(one, trace).status)
+            found[one.id] = str(carob.judge(one, trace).status)
             assert (trace.tokens is None) or trace.tokens.input in (7, 8, 9)
         with pytest.raises(TargetError):
             await target.run(case("Are you broken?"), RunContext())

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cli.support import Karat, eval_set, write
+from cli.support import Carob, eval_set, write
 
 GRAPHS = """\
 from dataclasses import dataclass
@@ -168,25 +168,25 @@ def graphs(here: None) -> None:
         pytest.param("by_config", None, ["it is made for each case", "Blue is free."], id="made-for-each-case"),
     ],
 )
-def test_a_graph_is_inspected(karat: Karat, name: str, options: Any, seen: list[str]) -> None:
-    ran = karat("inspect", f"langgraph:graphs.py:{name}", "--prompt", "Hi")
+def test_a_graph_is_inspected(carob: Carob, name: str, options: Any, seen: list[str]) -> None:
+    ran = carob("inspect", f"langgraph:graphs.py:{name}", "--prompt", "Hi")
     assert ran.code == 0, ran.err
     table = tomllib.loads(ran.out)["targets"][name]
     assert table == {"use": f"langgraph:graphs.py:{name}"} | ({"options": options} if options else {})
     assert [line for line in seen if line not in ran.err] == []
 
 
-def test_what_was_written_runs_without_editing(karat: Karat) -> None:
-    ran = karat("inspect", "langgraph:graphs.py:own_state", "--write")
+def test_what_was_written_runs_without_editing(carob: Carob) -> None:
+    ran = carob("inspect", "langgraph:graphs.py:own_state", "--write")
     assert (ran.code, ran.out) == (0, "")
     assert "added [targets.own_state] to " in ran.err
     wanted = {"must_say_any": ["you asked: Is it open?"]}
     suite = write("suite.json", eval_set({"id": "A", "prompt": "Is it open?", "expected": wanted}))
-    assert karat("run", suite, "--target", "own_state").statuses == {"A": "PASS"}
-    again = karat("inspect", "langgraph:graphs.py:own_state", "--write")
+    assert carob("run", suite, "--target", "own_state").statuses == {"A": "PASS"}
+    again = carob("inspect", "langgraph:graphs.py:own_state", "--write")
     assert (again.code, again.err.splitlines()[-1]) == (
         4,
-        f"karat: {Path('karat.toml').absolute()}: it has a target 'own_state' already. Choose another with --name, or "
+        f"carob: {Path('carob.toml').absolute()}: it has a target 'own_state' already. Choose another with --name, or "
         "remove that one. [name-taken]",
     )
 
@@ -197,40 +197,40 @@ def test_what_was_written_runs_without_editing(karat: Karat) -> None:
         pytest.param(
             ["langgraph:graphs.py:fused"],
             1,
-            "karat: no target was written: ValueError: fuse blown. Add options with -o; see `karat inspect --help`.",
+            "carob: no target was written: ValueError: fuse blown. Add options with -o; see `carob inspect --help`.",
             id="raises",
         ),
         pytest.param(
             ["langgraph:graphs.py:counting"],
             1,
-            "karat: no target was written: its state has neither `messages` nor a field of text for the prompt: "
-            "set `input` and `output`. Add options with -o; see `karat inspect --help`.",
+            "carob: no target was written: its state has neither `messages` nor a field of text for the prompt: "
+            "set `input` and `output`. Add options with -o; see `carob inspect --help`.",
             id="no-text",
         ),
         pytest.param(
             ["langgraph:graphs.py:mute"],
             1,
-            "karat: no target was written: no answer found in the state of the graph (it has: question, count). Add "
-            "options with -o; see `karat inspect --help`.",
+            "carob: no target was written: no answer found in the state of the graph (it has: question, count). Add "
+            "options with -o; see `carob inspect --help`.",
             id="no-answer",
         ),
         pytest.param(
             ["langgraph:graphs.py:zzz"],
             4,
-            "karat: 'graphs.py:zzz': graphs.py has no 'zzz'. [config]",
+            "carob: 'graphs.py:zzz': graphs.py has no 'zzz'. [config]",
             id="no-such-graph",
         ),
         pytest.param(
             ["replay:graphs.py"],
             4,
-            "karat: targets of kind 'replay' cannot be inspected. Inspect a target of kind browser, langgraph, http, "
+            "carob: targets of kind 'replay' cannot be inspected. Inspect a target of kind browser, langgraph, http, "
             "python, command, openai, ag-ui, ai-sdk, langgraph-server or a2a. [not-inspectable]",
             id="kind",
         ),
         pytest.param(
             ["nobody"],
             4,
-            "karat: there is no target 'nobody' (configured: none). Write it as 'python:module:function', "
+            "carob: there is no target 'nobody' (configured: none). Write it as 'python:module:function', "
             "'langgraph:module:graph', 'browser:http://…', 'http://…', 'command:./agent' or 'replay:traces.jsonl'. "
             "[unknown-target]",
             id="no-such-target",
@@ -238,23 +238,23 @@ def test_what_was_written_runs_without_editing(karat: Karat) -> None:
     ],
 )
 def test_what_cannot_be_inspected_is_one_line_and_no_target(
-    karat: Karat, arguments: list[str], code: int, says: str
+    carob: Carob, arguments: list[str], code: int, says: str
 ) -> None:
-    ran = karat("inspect", *arguments, "--write")
+    ran = carob("inspect", *arguments, "--write")
     assert (ran.code, ran.out) == (code, "")
     assert ran.err.splitlines()[-1] == says
-    assert not Path("karat.toml").exists()
+    assert not Path("carob.toml").exists()
 
 
-def test_a_function_is_inspected_by_a_turn(karat: Karat) -> None:
+def test_a_function_is_inspected_by_a_turn(carob: Carob) -> None:
     write("desk.py", "def answer(prompt):\n    return {'final_message': 'Hello!', 'tool_calls': [{'name': 'wave'}]}\n")
-    ran = karat("inspect", "python:desk.py:answer", "--prompt", "Hi")
+    ran = carob("inspect", "python:desk.py:answer", "--prompt", "Hi")
     assert (ran.code, ran.out) == (0, '[targets.answer]\nuse = "python:desk.py:answer"\n')
     assert "called wave null: outcome unknown" in ran.err
 
 
-def test_a_function_that_breaks_is_no_target(karat: Karat) -> None:
+def test_a_function_that_breaks_is_no_target(carob: Carob) -> None:
     write("desk.py", "def answer(prompt):\n    raise ValueError('no key')\n")
-    ran = karat("inspect", "python:desk.py:answer")
+    ran = carob("inspect", "python:desk.py:answer")
     assert (ran.code, ran.out) == (1, "")
     assert "no target was written: ValueError: no key" in ran.err

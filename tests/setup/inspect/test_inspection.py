@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.errors import ConfigError
-from karat.plugins.project import find_project
-from karat.setup.inspect.inspection import Inspection, add, target_table
+from carob.errors import ConfigError
+from carob.plugins.project import find_project
+from carob.setup.inspect.inspection import Inspection, add, target_table
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 VALUES = st.recursive(
@@ -34,10 +34,10 @@ def desk(name: str = "desk") -> Inspection:
 @pytest.mark.parametrize(
     ("file", "before", "section"),
     [
-        pytest.param("karat.toml", None, (), id="none-yet"),
-        pytest.param("karat.toml", 'target = "a"\n[targets.a]\nuse = "python:a:b"', (), id="without-a-line-end"),
-        pytest.param("karat.toml", "# mine\n\n", (), id="comments-only"),
-        pytest.param("pyproject.toml", '[tool.karat]\nresults_dir = "r"\n', ("tool", "karat"), id="pyproject"),
+        pytest.param("carob.toml", None, (), id="none-yet"),
+        pytest.param("carob.toml", 'target = "a"\n[targets.a]\nuse = "python:a:b"', (), id="without-a-line-end"),
+        pytest.param("carob.toml", "# mine\n\n", (), id="comments-only"),
+        pytest.param("pyproject.toml", '[tool.carob]\nresults_dir = "r"\n', ("tool", "carob"), id="pyproject"),
     ],
 )
 def test_a_target_is_added_at_the_end(tmp_path: Path, file: str, before: str | None, section: tuple[str, ...]) -> None:
@@ -69,7 +69,7 @@ def test_a_target_is_added_at_the_end(tmp_path: Path, file: str, before: str | N
     ],
 )
 def test_nothing_is_overwritten(tmp_path: Path, before: str, says: str) -> None:
-    file = tmp_path / "karat.toml"
+    file = tmp_path / "carob.toml"
     file.write_text(before)
     with pytest.raises(ConfigError) as caught:
         add(desk(), find_project(tmp_path))

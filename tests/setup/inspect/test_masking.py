@@ -1,4 +1,4 @@
-"""What `karat inspect` shows has no password of an address in it; the target that it writes names a variable."""
+"""What `carob inspect` shows has no password of an address in it; the target that it writes names a variable."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cli.support import Karat
-from karat import api
-from karat.setup.inspect.inspection import Inspection, Observation, without_passwords
+from cli.support import Carob
+from carob import api
+from carob.setup.inspect.inspection import Inspection, Observation, without_passwords
 from targets.http.server import constantly, http, serving
 
 
@@ -58,8 +58,8 @@ async def test_an_inspection_of_a_service(tmp_path: Path, monkeypatch: pytest.Mo
     assert "hunter2" not in f"{found}"
 
 
-def test_an_address_that_does_not_respond(karat: Karat) -> None:
-    ran = karat("inspect", "http://bob:hunter2@127.0.0.1:9/")
+def test_an_address_that_does_not_respond(carob: Carob) -> None:
+    ran = carob("inspect", "http://bob:hunter2@127.0.0.1:9/")
     assert ran.code != 0
     assert "does not respond" in ran.err
     assert "hunter2" not in ran.err + ran.out

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from cli.support import Karat, eval_set, write
-from karat.evidence.logs import jsonl_tail
-from karat.model.trace import Trace
-from karat.setup.inspect.page import inspect, observe
-from karat.setup.inspect.page.inspect import _end_of_turn, inspect_page
-from karat.setup.inspect.page.observe import PageObservation
-from karat.targets.config import TargetConfig
+from cli.support import Carob, eval_set, write
+from carob.evidence.logs import jsonl_tail
+from carob.model.trace import Trace
+from carob.setup.inspect.page import inspect, observe
+from carob.setup.inspect.page.inspect import _end_of_turn, inspect_page
+from carob.setup.inspect.page.observe import PageObservation
+from carob.targets.config import TargetConfig
 from targets.browser.stub import serving
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -61,10 +61,10 @@ def table(text: str, name: str = "app") -> dict[str, Any]:
     return found
 
 
-def test_a_chat_with_a_button_and_a_spinner(karat: Karat) -> None:
+def test_a_chat_with_a_button_and_a_spinner(carob: Carob) -> None:
     with serving() as stub:
         url = f"{stub.url}/chat?how=spinner"
-        ran = karat("inspect", url, "--prompt", "drip slowly, please", "--name", "plain")
+        ran = carob("inspect", url, "--prompt", "drip slowly, please", "--name", "plain")
         assert ran.code == 0, ran.err
         assert table(ran.out, "plain") == {
             "use": f"browser:{url}",
@@ -110,10 +110,10 @@ root.querySelector("button").onclick = () => {
 
 
 @pytest.mark.thorough
-def test_a_widget_in_a_frame_and_a_shadow_root(karat: Karat) -> None:
+def test_a_widget_in_a_frame_and_a_shadow_root(carob: Carob) -> None:
     with serving() as stub:
         stub.page = lambda _: WIDGET.replace("SAID", f'"{QUOTING}"')
-        ran = karat("inspect", f"{stub.url}/echo?page=x", "--prompt", "Is the desk open?")
+        ran = carob("inspect", f"{stub.url}/echo?page=x", "--prompt", "Is the desk open?")
     assert ran.code == 0, ran.err
     written = table(ran.out)["options"]
     assert {name: written[name] for name in ("frame", "chat_box", "send", "answer")} == {
@@ -126,13 +126,13 @@ def test_a_widget_in_a_frame_and_a_shadow_root(karat: Karat) -> None:
 
 
 @pytest.mark.thorough
-def test_the_canvas_app_with_its_telemetry(karat: Karat, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_canvas_app_with_its_telemetry(carob: Carob, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (observe, jsonl_tail):
         monkeypatch.setattr(module, "SETTLE", 0.4)
     options = [word for key, value in CANVAS.items() for word in ("-o", f"{key}={value}")]
-    ran = karat("inspect", "browser:app", *options, "--name", "canvas", "--write")
+    ran = carob("inspect", "browser:app", *options, "--name", "canvas", "--write")
     assert (ran.code, ran.out) == (0, ""), ran.err
-    written = table(Path("karat.toml").read_text(), "canvas")["options"]
+    written = table(Path("carob.toml").read_text(), "canvas")["options"]
     assert {key: written[key] for key in ("chat_box", "complete", "answer", "failure", "telemetry")} == {
         "chat_box": {"role": "textbox", "name": "Message the assistant"},
         "complete": {"busy": '[role="log"]'},
@@ -145,7 +145,7 @@ def test_the_canvas_app_with_its_telemetry(karat: Karat, monkeypatch: pytest.Mon
     prompt = "Create a space called Night Shift."
     cases = [{"id": name, "prompt": prompt, "expected": said} for name, said in (("right", right), ("wrong", wrong))]
     plain = ("--option", "screenshots=false", "--workers", "0")
-    assert karat("run", write("suite.json", eval_set(*cases)), "--target", "canvas", *plain).statuses == {
+    assert carob("run", write("suite.json", eval_set(*cases)), "--target", "canvas", *plain).statuses == {
         "right": "PASS",
         "wrong": "FAIL",
     }
@@ -198,35 +198,35 @@ async def test_line_that_does_not_end_every_turn_is_not_proposed(monkeypatch: py
     ("content_type", "status"),
     [("application/json", 200), ("application/json", 405), ("text/html", 404), ("text/html", 405), ("text/html", 501)],
 )
-def test_what_is_no_page_is_taken_for_a_service(karat: Karat, content_type: str, status: int) -> None:
+def test_what_is_no_page_is_taken_for_a_service(carob: Carob, content_type: str, status: int) -> None:
     with answering(content_type, status) as url:
-        ran = karat("inspect", url)
+        ran = carob("inspect", url)
     assert (ran.code, ran.out) == (1, "")
     assert ran.err.splitlines()[-1] == (
-        "karat: no target was written: the service accepted none of the usual requests: "
+        "carob: no target was written: the service accepted none of the usual requests: "
         "set `body` or `form`. Add options "
-        "with -o; see `karat inspect --help`."
+        "with -o; see `carob inspect --help`."
     )
 
 
-def test_an_address_where_nothing_is(karat: Karat) -> None:
+def test_an_address_where_nothing_is(carob: Carob) -> None:
     with socket.socket() as held:  # nobody else can listen there
         held.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{held.getsockname()[1]}"
-        ran = karat("inspect", url)
+        ran = carob("inspect", url)
     assert (ran.code, ran.out) == (4, "")
     assert ran.err == (
-        f"karat: {url} does not respond: [Errno 111] Connection refused. Start the app, or correct the address. "
+        f"carob: {url} does not respond: [Errno 111] Connection refused. Start the app, or correct the address. "
         "[no-app]\n"
     )
 
 
-def test_a_page_without_a_chat_is_told(karat: Karat) -> None:
+def test_a_page_without_a_chat_is_told(carob: Carob) -> None:
     with answering("text/html") as url:
-        ran = karat("inspect", url, "-o", "wait_ms=3000")
+        ran = carob("inspect", url, "-o", "wait_ms=3000")
     assert (ran.code, ran.out) == (1, "")
     assert ran.err == (
-        f"karat: found no text box for a prompt at {url}/. If the chat comes after a login or a click, describe the "
+        f"carob: found no text box for a prompt at {url}/. If the chat comes after a login or a click, describe the "
         "steps with -o 'steps=[...]' [config]\n"
     )
 
@@ -248,23 +248,23 @@ def test_a_page_without_a_chat_is_told(karat: Karat) -> None:
         ),
     ],
 )
-def test_a_prompt_of_which_nothing_comes_is_told(karat: Karat, script: str, says: str) -> None:
+def test_a_prompt_of_which_nothing_comes_is_told(carob: Carob, script: str, says: str) -> None:
     with serving() as stub:
         stub.script = script
-        ran = karat("inspect", f"{stub.url}/chat", "-o", "wait_ms=4000")
-    assert (ran.code, ran.out, ran.err) == (1, "", f"karat: {says}\n")
+        ran = carob("inspect", f"{stub.url}/chat", "-o", "wait_ms=4000")
+    assert (ran.code, ran.out, ran.err) == (1, "", f"carob: {says}\n")
 
 
 @pytest.mark.thorough
-def test_a_page_that_opens_a_dialog_by_itself_is_told(karat: Karat) -> None:
+def test_a_page_that_opens_a_dialog_by_itself_is_told(carob: Carob) -> None:
     with serving() as stub:
         stub.script = """
         const dialog = document.body.appendChild(document.createElement("div"));
         dialog.style = "position: fixed; inset: 0; background: white";
         dialog.innerHTML = "<button onclick='this.parentElement.remove()'>Accept</button>";"""
-        ran = karat("inspect", f"{stub.url}/chat")
+        ran = carob("inspect", f"{stub.url}/chat")
     assert (ran.code, ran.out) == (1, "")
     assert ran.err == (
-        'karat: button "Go" could not be clicked: something on the page covers it. Name the button that '
+        'carob: button "Go" could not be clicked: something on the page covers it. Name the button that '
         """closes it with -o 'dismiss=[{"role": "button", "name": "Accept"}]' [config]\n"""
     )

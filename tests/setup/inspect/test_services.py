@@ -14,12 +14,12 @@ from urllib.parse import parse_qs
 import pytest
 from msgspec import structs
 
-from karat.errors import ConfigError
-from karat.plugins.project import Project
-from karat.setup.inspect import services
-from karat.setup.inspect.catalog import target
-from karat.setup.inspect.services import inspect_service
-from karat.targets.config import TargetConfig
+from carob.errors import ConfigError
+from carob.plugins.project import Project
+from carob.setup.inspect import services
+from carob.setup.inspect.catalog import target
+from carob.setup.inspect.services import inspect_service
+from carob.targets.config import TargetConfig
 from targets.http.server import LAST, Answer, Asked, constantly, http, serving, sse, started
 
 

@@ -10,12 +10,12 @@ import playwright.async_api
 import pytest
 import pytest_asyncio
 
-from karat.model.suite import Case
-from karat.model.trace import Trace
-from karat.targets.base import RunContext, TargetError
-from karat.targets.browser import environment
-from karat.targets.browser.target import BrowserTarget
-from karat.targets.config import TargetConfig
+from carob.model.suite import Case
+from carob.model.trace import Trace
+from carob.targets.base import RunContext, TargetError
+from carob.targets.browser import environment
+from carob.targets.browser.target import BrowserTarget
+from carob.targets.config import TargetConfig
 
 from .stub import Stub, serving
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from karat.checks.page.ui import Ui
-from karat.model.trace import Trace
-from karat.model.verdict import Status
+from carob.checks.page.ui import Ui
+from carob.model.trace import Trace
+from carob.model.verdict import Status
 
 from . import echo_pages
 from .conftest import IN_A_BROWSER, ask, few_at_a_time, opened

@@ -15,12 +15,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from karat.errors import ConfigError
-from karat.journal.limits import cap_trace
-from karat.model.trace import TEXT_CAP, Trace, TraceError
-from karat.targets.base import RunContext, TargetError
-from karat.targets.browser.target import BrowserTarget
-from karat.targets.config import TargetConfig
+from carob.errors import ConfigError
+from carob.journal.limits import cap_trace
+from carob.model.trace import TEXT_CAP, Trace, TraceError
+from carob.targets.base import RunContext, TargetError
+from carob.targets.browser.target import BrowserTarget
+from carob.targets.config import TargetConfig
 from processes import below
 
 from .conftest import IN_A_BROWSER, ask, case, opened, target_for, waited_in_vain
@@ -78,7 +78,7 @@ async def test_a_target_goes_on_after_a_turn_that_hung(stub: Stub) -> None:
 async def test_a_case_that_is_cancelled_leaves_soon_and_keeps_what_was_seen(
     logging_stub: Stub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("karat.targets.browser.target.HURRY", 10.0)  # on a busy machine a look takes its time
+    monkeypatch.setattr("carob.targets.browser.target.HURRY", 10.0)  # on a busy machine a look takes its time
     telemetry = {"log": str(logging_stub.log), "end_source": "turn", "end_event": "end"}
     context = RunContext()
     async with opened(logging_stub.url, "/chat?how=busy", **BUSY, telemetry=telemetry) as target:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from karat.errors import ConfigError
-from karat.targets import app_process
-from karat.targets.app_process import AppProcess, answers
+from carob.errors import ConfigError
+from carob.targets import app_process
+from carob.targets.app_process import AppProcess, answers
 
 APP = Path(__file__).parent / "stub_process.py"
 URL = "http://127.0.0.1:{port}/chat"
@@ -124,11 +124,11 @@ async def test_children_are_ended_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel of Linux tells children of their parent's end")
-def test_it_ends_with_karat_however_that_ends() -> None:
+def test_it_ends_with_carob_however_that_ends() -> None:
     script = f"""
 import asyncio, os
 from pathlib import Path
-from karat.targets.browser.environment import AppProcess
+from carob.targets.browser.environment import AppProcess
 async def main():
     app = AppProcess("{{python}} {APP} {{port}}", Path("{APP.parent}"), {{}})
     await app.start("{URL}", 30)

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-import karat
-from karat.targets.base import RunContext, TargetError
-from karat.targets.browser.target import scrub
+import carob
+from carob.targets.base import RunContext, TargetError
+from carob.targets.browser.target import scrub
 
 from .conftest import IN_A_BROWSER, ask, config_for, opened, waited_in_vain
 from .stub import COOKIE, Stub
@@ -111,7 +111,7 @@ async def test_no_report_holds_a_secret(
     file = tmp_path / "suite.json"
     file.write_text(json.dumps(suite))
     config = config_for(stub.url, **options)
-    result = await karat.arun(file, config, results_dir=tmp_path / "out")
+    result = await carob.arun(file, config, results_dir=tmp_path / "out")
     (record,) = result.records
     assert record.verdict.status in ("FAIL", "ERROR")
     written = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from karat.checks.page.ui import Ui
-from karat.model.trace import NOT_SEEN, Trace
-from karat.model.verdict import Status
+from carob.checks.page.ui import Ui
+from carob.model.trace import NOT_SEEN, Trace
+from carob.model.verdict import Status
 
 from .conftest import IN_A_BROWSER, ask, opened
 from .stub import CHAT, serving

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from karat.evidence.logs.events import tool_calls
-from karat.targets.base import RunContext, TargetError
-from karat.targets.browser.log import TurnLog
-from karat.targets.browser.options import LogOptions
-from karat.targets.browser.target import NO_LOG, SILENT
+from carob.evidence.logs.events import tool_calls
+from carob.targets.base import RunContext, TargetError
+from carob.targets.browser.log import TurnLog
+from carob.targets.browser.options import LogOptions
+from carob.targets.browser.target import NO_LOG, SILENT
 
 from .conftest import IN_A_BROWSER, ask, opened
 from .stub import Stub

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from karat.targets.base import TargetError
-from karat.targets.browser.log import TurnLog
-from karat.targets.browser.options import LogOptions
+from carob.targets.base import TargetError
+from carob.targets.browser.log import TurnLog
+from carob.targets.browser.options import LogOptions
 
 from .conftest import IN_A_BROWSER, ask, opened, waited_in_vain
 from .stub import Stub

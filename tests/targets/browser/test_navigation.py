@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from karat.errors import ConfigError
+from carob.errors import ConfigError
 
 from .conftest import IN_A_BROWSER, ask, opened, waited_in_vain
 from .stub import Stub

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from karat.errors import ConfigError
-from karat.plugins.project import find_project
-from karat.system.installing import install_extra
-from karat.targets.browser import environment
-from karat.targets.browser.environment import BrowserEnvironment
-from karat.targets.browser.options import BrowserOptions
-from karat.targets.browser.target import NO_FIELD, ONE_SESSION, BrowserTarget
-from karat.targets.capabilities import Limits
-from karat.targets.config import TargetConfig, read_config, resolve
+from carob.errors import ConfigError
+from carob.plugins.project import find_project
+from carob.system.installing import install_extra
+from carob.targets.browser import environment
+from carob.targets.browser.environment import BrowserEnvironment
+from carob.targets.browser.options import BrowserOptions
+from carob.targets.browser.target import NO_FIELD, ONE_SESSION, BrowserTarget
+from carob.targets.capabilities import Limits
+from carob.targets.config import TargetConfig, read_config, resolve
 
 ROOT = Path(__file__).parents[3]
 
@@ -106,16 +106,16 @@ def test_an_address_tells_the_app_the_conversation(options: dict[str, Any]) -> N
 @pytest.mark.parametrize(
     "options",
     [
-        {"spec": "http://127.0.0.1:1/?key=${KARAT_NOT_SET}"},
-        {"app_url": "http://127.0.0.1:1/${KARAT_NOT_SET}"},
-        {"space_url": "/${KARAT_NOT_SET}"},
-        {"headers": {"X-Key": "${KARAT_NOT_SET}"}},
+        {"spec": "http://127.0.0.1:1/?key=${CAROB_NOT_SET}"},
+        {"app_url": "http://127.0.0.1:1/${CAROB_NOT_SET}"},
+        {"space_url": "/${CAROB_NOT_SET}"},
+        {"headers": {"X-Key": "${CAROB_NOT_SET}"}},
     ],
 )
 async def test_a_variable_that_is_not_set_is_told_before_any_case(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigError) as caught:
         await target(**options).open()
-    assert str(caught.value) == "the environment variable KARAT_NOT_SET is not set. Set it before the run. [config]"
+    assert str(caught.value) == "the environment variable CAROB_NOT_SET is not set. Set it before the run. [config]"
 
 
 async def test_without_playwright_it_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

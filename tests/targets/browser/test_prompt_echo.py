@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.model.trace import LIKE_PROMPT, THE_PROMPT
-from karat.targets.browser.prompt_echo import Likeness, PromptMatcher
-from karat.targets.browser.screen import MASK, SentPrompt, without_prompts
+from carob.model.trace import LIKE_PROMPT, THE_PROMPT
+from carob.targets.browser.prompt_echo import Likeness, PromptMatcher
+from carob.targets.browser.screen import MASK, SentPrompt, without_prompts
 
 LONG = "Compare GitHub with Slack, and say:\n- which one is fresh?"
 FLAT = "compare github with slack and say which one is fresh"

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from karat.targets.browser.target import BrowserTarget
-from karat.targets.config import TargetConfig
+from carob.targets.browser.target import BrowserTarget
+from carob.targets.config import TargetConfig
 
 from .conftest import IN_A_BROWSER, ask
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from karat.api import judge, load_suite
-from karat.model.suite import Case
-from karat.model.verdict import Status
-from karat.targets.base import RunContext
+from carob.api import judge, load_suite
+from carob.model.suite import Case
+from carob.model.verdict import Status
+from carob.targets.base import RunContext
 
 from .conftest import IN_A_BROWSER, ask, opened, waited_in_vain
 from .stub import Stub

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import karat
+import carob
 
 from .conftest import IN_A_BROWSER, config_for
 from .stub import Stub
@@ -41,9 +41,9 @@ EXPECTED = {
 
 async def test_the_evidence_of_a_check_lights_up_on_the_screenshot(stub: Stub, tmp_path: Path, page: Page) -> None:
     stub.script = CARD
-    suite = {"karat": 1, "cases": [{"id": "offer", "prompt": "say Hi, as an AI I sell.", "expected": EXPECTED}]}
+    suite = {"carob": 1, "cases": [{"id": "offer", "prompt": "say Hi, as an AI I sell.", "expected": EXPECTED}]}
     config = config_for(stub.url, answer={"selector": ".bot"})
-    result = await karat.arun(suite, config, results_dir=tmp_path, reports=["html"])
+    result = await carob.arun(suite, config, results_dir=tmp_path, reports=["html"])
     (record,) = result.records
     screen = record.trace.screen
     assert screen is not None

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from karat.errors import ConfigError
-from karat.targets.base import TargetError
+from carob.errors import ConfigError
+from carob.targets.base import TargetError
 
 from .conftest import IN_A_BROWSER, ask, opened, waited_in_vain
 from .stub import Stub
@@ -103,7 +103,7 @@ async def test_each_case_has_a_context_and_a_conversation_of_its_own(stub: Stub)
         assert (first.final_message, second.final_message) == ("3", "1")
         assert "Welcome" not in (second.page_before or "")
     assert len(stub.talks) == 2
-    assert all(name.startswith("karat-") for name in stub.talks)
+    assert all(name.startswith("carob-") for name in stub.talks)
 
 
 async def test_one_session_for_all_if_it_is_given(stub: Stub) -> None:
@@ -149,4 +149,4 @@ async def test_an_address_from_the_environment(
     settings = {"app_url": "${APP}", "cookies": {"pass": "sesame"}, "session_query": "conversation", **options}
     async with opened("app", **{"path": settings.pop("space_url"), **settings}) as target:
         assert (await ask(target, "say hi")).final_message == "hi"
-    assert [name[:6] for name in stub.talks] == ["karat-"]
+    assert [name[:6] for name in stub.talks] == ["carob-"]

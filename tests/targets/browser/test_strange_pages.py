@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import pytest
 from playwright.async_api import Page
 
-from karat.targets.base import TargetError
-from karat.targets.browser.answer_text import AnswerTracker
-from karat.targets.browser.prompt_echo import PromptMatcher
+from carob.targets.base import TargetError
+from carob.targets.browser.answer_text import AnswerTracker
+from carob.targets.browser.prompt_echo import PromptMatcher
 
 from . import strange_pages
 from .conftest import IN_A_BROWSER, ask, few_at_a_time, opened

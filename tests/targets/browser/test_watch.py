@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from playwright.async_api import Page
 
-from karat.targets.base import TargetError
-from karat.targets.browser import page as looking
-from karat.targets.browser.options import Complete
-from karat.targets.browser.page import Watch
+from carob.targets.base import TargetError
+from carob.targets.browser import page as looking
+from carob.targets.browser.options import Complete
+from carob.targets.browser.page import Watch
 
 from .conftest import IN_A_BROWSER, ask, opened, waited_in_vain
 from .stub import Stub

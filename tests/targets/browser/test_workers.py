@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import karat
-from karat.targets.config import TargetConfig
+import carob
+from carob.targets.config import TargetConfig
 
 APP = Path(__file__).parent / "stub_process.py"
 
@@ -33,7 +33,7 @@ async def test_workers_have_an_app_each_and_run_side_by_side(tmp_path: Path, mon
         "telemetry": {"end_source": "turn", "end_event": "end"},
     }
     config = TargetConfig(kind="browser", spec="app", root=tmp_path, options=options)
-    result = await karat.arun(suite, config, workers=2, concurrency=2, results_dir=tmp_path / "out", timeout=120)
+    result = await carob.arun(suite, config, workers=2, concurrency=2, results_dir=tmp_path / "out", timeout=120)
     traces = [record.trace for record in result.journal.records()]
     said = [trace.final_message.split() for trace in traces]
     assert [(met, exists) for met, _, _, exists in said] == [("2", "True")] * 2, "both were asked at the same time"

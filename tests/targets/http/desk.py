@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-import karat
-from karat.model.trace import Trace
-from karat.targets.config import TargetConfig
+import carob
+from carob.model.trace import Trace
+from carob.targets.config import TargetConfig
 
 from .server import LAST, Asked, chunk, serving, started
 
@@ -62,7 +62,7 @@ MODEL_CASES: list[dict[str, Any]] = [
 
 
 class Counterpart(NamedTuple):
-    """Software of others, and how Karat is told to talk to it."""
+    """Software of others, and how Carob is told to talk to it."""
 
     name: str
     shown: str
@@ -106,7 +106,7 @@ async def judged(part: Counterpart, address: str, folder: Path) -> Seen:
     config = TargetConfig(kind=part.kind, spec=address + part.path, options=part.options, root=HERE)
     suite = folder / "desk.json"
     suite.write_text(json.dumps({"version": "0.3", "cases": part.cases}))
-    result = await karat.arun(suite, config, results_dir=folder)
+    result = await carob.arun(suite, config, results_dir=folder)
     return {record.case.id: (record.status.value, record.trace) for record in result.journal.records()}
 
 
@@ -166,7 +166,7 @@ async def replaying(kept: dict[str, list[dict[str, Any]]]) -> AsyncIterator[str]
 
 
 def _case(asked: Asked) -> str:
-    return unquote(asked.headers["baggage"].removeprefix("karat.case=").partition("/")[0])
+    return unquote(asked.headers["baggage"].removeprefix("carob.case=").partition("/")[0])
 
 
 def _write(writer: asyncio.StreamWriter, event: dict[str, Any]) -> None:

@@ -1,6 +1,6 @@
 """Streams as other people write them: one scripted desk agent, its turns in many shapes on the wire.
 
-A turn is the same for all of them; each shape says how it is written, and how karat.toml maps it.
+A turn is the same for all of them; each shape says how it is written, and how carob.toml maps it.
 """
 
 from __future__ import annotations
@@ -320,7 +320,7 @@ def states(steps: list[Step]) -> Iterator[dict[str, Any]]:
 
 
 class Shape(NamedTuple):
-    """How a service writes its turns, and how karat.toml maps it by hand."""
+    """How a service writes its turns, and how carob.toml maps it by hand."""
 
     kind: str
     write: Callable[[list[Step]], bytes]
@@ -533,7 +533,7 @@ SHAPES = {
 }
 
 
-# -- shapes for `karat inspect` alone
+# -- shapes for `carob inspect` alone
 
 
 def letters(steps: list[Step]) -> Iterator[dict[str, Any]]:

@@ -1,11 +1,11 @@
-"""What is said to graphs of many shapes on LangGraph's server, and what Karat must see of each."""
+"""What is said to graphs of many shapes on LangGraph's server, and what Carob must see of each."""
 
 from __future__ import annotations
 
 import json
 from typing import Any, NamedTuple
 
-from karat.model.trace import Tokens, Trace
+from carob.model.trace import Tokens, Trace
 from targets.conftest import ask, opened
 
 SCRIPT: dict[str, Any] = {

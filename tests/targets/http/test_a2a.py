@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from karat.targets.base import TargetError
+from carob.targets.base import TargetError
 from targets.conftest import ask, opened
 
 from .server import constantly, http, serving

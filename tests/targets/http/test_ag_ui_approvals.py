@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import karat
+import carob
 from targets.conftest import ask, opened
 
 from .server import LAST, Asked, Server, constantly, serving, sse, started
@@ -61,7 +61,7 @@ def desk(asked: Asked) -> list[dict[str, Any]]:
     ]
 
 
-async def talk(folder: Path, *prompts: str | dict[str, Any]) -> tuple[karat.CaseRecord, Server]:
+async def talk(folder: Path, *prompts: str | dict[str, Any]) -> tuple[carob.CaseRecord, Server]:
     """A conversation, held to the rule, and the requests of it."""
 
     async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
@@ -69,9 +69,9 @@ async def talk(folder: Path, *prompts: str | dict[str, Any]) -> tuple[karat.Case
 
     said = [{"prompt": prompt} if isinstance(prompt, str) else prompt for prompt in prompts]
     turns = [{**turn, "expected": {"outcome": "completed"}} for turn in said]
-    suite = {"karat": 1, "rules": [HELD], "cases": [{"id": "a", "turns": turns}]}
+    suite = {"carob": 1, "rules": [HELD], "cases": [{"id": "a", "turns": turns}]}
     async with serving(answer) as server:
-        [record] = await asyncio.to_thread(karat.run, suite, f"ag-ui:{server.url}", results_dir=folder, workers=0)
+        [record] = await asyncio.to_thread(carob.run, suite, f"ag-ui:{server.url}", results_dir=folder, workers=0)
     return record, server
 
 

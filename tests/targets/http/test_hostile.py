@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from karat.targets.base import RunContext, TargetError
+from carob.targets.base import RunContext, TargetError
 from targets.conftest import case, opened
 
 from .server import LAST, Answer, Asked, chunk, constantly, http, serving, sse, started, then_closed

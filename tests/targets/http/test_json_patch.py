@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.targets.base import RunContext
-from karat.targets.http.ag_ui import MOST_OPERATIONS, apply_delta
+from carob.targets.base import RunContext
+from carob.targets.http.ag_ui import MOST_OPERATIONS, apply_delta
 from targets.conftest import case, opened
 
 from .server import LAST, constantly, serving, sse, started

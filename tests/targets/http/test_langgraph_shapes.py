@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from karat.checks.effects.outcome import Outcome
-from karat.model.suite import Turn, TurnDecision
-from karat.model.verdict import Status
-from karat.targets.interrupts import Interrupt, resume, resume_decided
+from carob.checks.effects.outcome import Outcome
+from carob.model.suite import Turn, TurnDecision
+from carob.model.verdict import Status
+from carob.targets.interrupts import Interrupt, resume, resume_decided
 from targets.conftest import ask, opened
 
 from .desk import RECORDINGS, replaying

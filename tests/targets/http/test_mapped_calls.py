@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from karat.errors import ConfigError
-from karat.model.trace import Tokens, Trace
-from karat.targets.base import RunContext, TargetError
+from carob.errors import ConfigError
+from carob.model.trace import Tokens, Trace
+from carob.targets.base import RunContext, TargetError
 from targets.conftest import ask, case, opened
 
 from .server import LAST, Asked, chunk, constantly, http, serving, sse, started
@@ -225,7 +225,7 @@ async def test_events_with_all_messages_so_far_count_once() -> None:
     ],
 )
 async def test_an_event_that_is_not_mapped_may_be_a_call(event: Any, ignore: list[Any], possible: bool) -> None:
-    from karat.checks.tools.names import ToolCallsNone
+    from carob.checks.tools.names import ToolCallsNone
 
     trace = await heard(event, ACT, {"kind": "acted", "id": 1, "out": 1}, WORD, ignore=ignore)
     result = ToolCallsNone("refund").judge(trace)
@@ -234,7 +234,7 @@ async def test_an_event_that_is_not_mapped_may_be_a_call(event: Any, ignore: lis
 
 
 async def test_more_unmapped_events_than_are_kept_leave_tools_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karat.targets.http.conversation.SKIPPED_CAP", 100)
+    monkeypatch.setattr("carob.targets.http.conversation.SKIPPED_CAP", 100)
     many = [{"kind": f"k{chr(97 + n)}", "x": "words of it"} for n in range(10)]
     assert "too many events" in (await heard(ACT, *many, WORD)).unobserved["tools"]
     same = [{"kind": "ping", "n": n, "id": f"{n:08x}aa"} for n in range(50)]

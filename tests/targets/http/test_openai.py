@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from karat.errors import ConfigError
-from karat.model.trace import Tokens
-from karat.targets.base import RunContext, TargetError
+from carob.errors import ConfigError
+from carob.model.trace import Tokens
+from carob.targets.base import RunContext, TargetError
 from targets.conftest import ask, case, opened
 
 from .server import LAST, Asked, http, serving, sse, started

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from karat.errors import ConfigError
-from karat.targets.base import RunContext, TargetError
+from carob.errors import ConfigError
+from carob.targets.base import RunContext, TargetError
 from targets.conftest import case, opened
 
 from .server import Asked, http, serving

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from karat.journal.redaction import Redactor
-from karat.model.trace import REMOVED, TraceError
-from karat.targets.http.streams import HEAD, Received
+from carob.journal.redaction import Redactor
+from carob.model.trace import REMOVED, TraceError
+from carob.targets.http.streams import HEAD, Received
 
 SECRET = "hüsh-1234-hüsh"
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-import karat
-from karat.errors import ExitCode
+import carob
+from carob.errors import ExitCode
 
 from .server import Asked, constantly, http, serving
 
@@ -39,9 +39,9 @@ async def test_who_is_not_let_in_is_told_once(workers: int, tmp_path: Path, monk
     monkeypatch.setenv("BOT_KEY", SECRET)
     monkeypatch.chdir(tmp_path)
     async with serving(answer) as server:
-        (tmp_path / "karat.toml").write_text(TABLE.format(url=server.url))
-        result = await karat.arun(suite(tmp_path, 500), "bot", workers=workers, concurrency=2, retries=3)
-    message = f"no case can be run: {tmp_path / 'karat.toml'}:3: POST {server.url} answered 401 Unauthorized"
+        (tmp_path / "carob.toml").write_text(TABLE.format(url=server.url))
+        result = await carob.arun(suite(tmp_path, 500), "bot", workers=workers, concurrency=2, retries=3)
+    message = f"no case can be run: {tmp_path / 'carob.toml'}:3: POST {server.url} answered 401 Unauthorized"
     assert result.summary.incomplete.startswith(message)
     assert (result.exit_code, result.summary.error, result.summary.total) == (ExitCode.USAGE, 0, 0)
     assert len(server.asked) <= 20
@@ -59,8 +59,8 @@ async def test_an_answer_with_the_secret_is_kept_without_it(tmp_path: Path, monk
     monkeypatch.setenv("BOT_KEY", SECRET)
     monkeypatch.chdir(tmp_path)
     async with serving(answer) as server:
-        (tmp_path / "karat.toml").write_text(TABLE.format(url=server.url))
-        result = await karat.arun(suite(tmp_path, 3), "bot", concurrency=3)
+        (tmp_path / "carob.toml").write_text(TABLE.format(url=server.url))
+        result = await carob.arun(suite(tmp_path, 3), "bot", concurrency=3)
     assert (result.exit_code, result.summary.passed) == (ExitCode.OK, 3)
     assert not any(SECRET in file.read_text() for file in tmp_path.rglob("*") if file.is_file())
 
@@ -84,12 +84,12 @@ async def test_a_server_that_nobody_vouches_for_is_told_nothing(
     tls.load_cert_chain(SELF_SIGNED)
     answer = constantly(http(json.dumps({"reply": "0, 1, 2"})))
     async with serving(answer, tls) as server:
-        (tmp_path / "karat.toml").write_text(TABLE.format(url=server.url) + ca)
-        result = await karat.arun(suite(tmp_path, 3), "bot")
+        (tmp_path / "carob.toml").write_text(TABLE.format(url=server.url) + ca)
+        result = await carob.arun(suite(tmp_path, 3), "bot")
     if not message:
         assert (result.exit_code, len(server.asked)) == (ExitCode.OK, 3)
         return
     assert (result.exit_code, server.asked) == (ExitCode.USAGE, [])
     (line,) = result.summary.incomplete.splitlines()
-    assert f"{tmp_path / 'karat.toml'}:3: " in line
+    assert f"{tmp_path / 'carob.toml'}:3: " in line
     assert message in line

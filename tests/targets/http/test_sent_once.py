@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-import karat
-from karat.model.verdict import CaseStatus
+import carob
+from carob.model.verdict import CaseStatus
 
 CASES = 6
 SUITE = {
-    "karat": 1,
+    "carob": 1,
     "cases": [{"id": f"c{n}", "prompt": f"prompt {n}", "expected": {"must_say_any": ["x"]}} for n in range(CASES)],
 }
 
@@ -59,18 +59,18 @@ def test_a_prompt_that_took_too_long_is_not_sent_again(
     retries: int, sent: int, service: Silent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "s.karat.yaml").write_text(json.dumps(SUITE))
-    # A hook that computes is what made Karat suspect that cases hold each other up.
+    (tmp_path / "s.carob.yaml").write_text(json.dumps(SUITE))
+    # A hook that computes is what made Carob suspect that cases hold each other up.
     (tmp_path / "busy.py").write_text(
         "import time\n\n\ndef before(case):\n    end = time.process_time() + 0.2\n"
         "    while time.process_time() < end:\n        pass\n"
     )
-    (tmp_path / "karat.toml").write_text(
+    (tmp_path / "carob.toml").write_text(
         f'[targets.bot]\nuse = "http://127.0.0.1:{service.server_port}/chat"\n'
         'body = { message = "{prompt}" }\nanswer = "$.reply"\nsetup = "busy.py:before"\n'
     )
     started = time.monotonic()
-    done = karat.run("s.karat.yaml", "bot", workers=1, concurrency=CASES, timeout=4, retries=retries)
+    done = carob.run("s.carob.yaml", "bot", workers=1, concurrency=CASES, timeout=4, retries=retries)
     assert {record.verdict.status for record in done.journal.records()} == {CaseStatus.ERROR}
     assert service.prompts == {f"prompt {n}": sent for n in range(CASES)}
     assert time.monotonic() - started < 20

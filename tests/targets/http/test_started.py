@@ -1,4 +1,4 @@
-"""HTTP services that Karat starts: with the environment of the proxy, so that tapes, model traffic and stress work."""
+"""HTTP services that Carob starts: with the environment of the proxy, so that tapes, model traffic and stress work."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-import karat
-from karat.errors import ConfigError
-from karat.model.verdict import CaseStatus
-from karat.proxy.tape.file import read_tape
+import carob
+from carob.errors import ConfigError
+from carob.model.verdict import CaseStatus
+from carob.proxy.tape.file import read_tape
 from scripted_model import serve
 
 AGENT = Path(__file__).with_name("model_agent.py")
@@ -23,7 +23,7 @@ RULES = {
     ]
 }
 SUITE = {
-    "karat": 1,
+    "carob": 1,
     "cases": [
         {
             "id": "balance",
@@ -49,13 +49,13 @@ telemetry = {{ models = true }}
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    (tmp_path / "karat.toml").write_text(TARGET)
-    (tmp_path / "bank.karat.yaml").write_text(json.dumps(SUITE))
+    (tmp_path / "carob.toml").write_text(TARGET)
+    (tmp_path / "bank.carob.yaml").write_text(json.dumps(SUITE))
     return tmp_path
 
 
 def statuses(**how: Any) -> dict[str, CaseStatus]:
-    done = karat.run("bank.karat.yaml", "bank", **how)
+    done = carob.run("bank.carob.yaml", "bank", **how)
     return {record.case.id: record.verdict.status for record in done.journal.records()}
 
 
@@ -85,7 +85,7 @@ def test_a_service_that_is_started_is_stressed(project: Path, monkeypatch: pytes
             {**SUITE["cases"][0], "faults": [{"model": {"status": 500}}], "expected": {"must_say_any": ["cannot"]}}
         ],
     }  # type: ignore[dict-item]  # the literal above is known
-    (project / "bank.karat.yaml").write_text(json.dumps(suite))
+    (project / "bank.carob.yaml").write_text(json.dumps(suite))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-real-key-0123456789")
     with serve(RULES) as model:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{model.url}/v1")
@@ -103,16 +103,16 @@ def test_a_service_that_is_started_is_stressed(project: Path, monkeypatch: pytes
 )
 def test_a_service_that_does_not_start_says_what_it_printed(start: str, said: str, project: Path) -> None:
     text = TARGET.replace(f'"{{python}} {AGENT} {{port}}"', f"'{start}'\nstart_timeout = 0.5")
-    (project / "karat.toml").write_text(text)
+    (project / "carob.toml").write_text(text)
     with pytest.raises(ConfigError) as refused:
         statuses()
     assert said in str(refused.value)
-    assert refused.value.where.endswith("karat.toml:4")
+    assert refused.value.where.endswith("carob.toml:4")
 
 
 def test_a_service_that_ended_is_started_again(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     crash = {"id": "a", "prompt": "crash", "expected": {"must_say_any": ["x"]}}
-    (project / "bank.karat.yaml").write_text(json.dumps({**SUITE, "cases": [crash, SUITE["cases"][0]]}))  # type: ignore[index]  # the literal above is known
+    (project / "bank.carob.yaml").write_text(json.dumps({**SUITE, "cases": [crash, SUITE["cases"][0]]}))  # type: ignore[index]  # the literal above is known
     monkeypatch.setenv("OPENAI_API_KEY", "sk-real-key-0123456789")
     with serve(RULES) as model:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{model.url}/v1")
@@ -120,7 +120,7 @@ def test_a_service_that_ended_is_started_again(project: Path, monkeypatch: pytes
 
 
 def test_where_a_service_is_ready_can_be_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (project / "karat.toml").write_text(
+    (project / "carob.toml").write_text(
         TARGET.replace("telemetry", 'ready = "http://127.0.0.1:{port}/healthz"\ntelemetry')
     )
     monkeypatch.setenv("OPENAI_API_KEY", "sk-real-key-0123456789")

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.providers.sse import ServerEvent
-from karat.targets.http.options import Format
-from karat.targets.http.streams import loads, parser
+from carob.providers.sse import ServerEvent
+from carob.targets.http.options import Format
+from carob.targets.http.streams import loads, parser
 
 LINE_ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 VALUES = st.recursive(st.none() | st.integers() | st.text(), st.lists, max_leaves=5)

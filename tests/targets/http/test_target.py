@@ -1,4 +1,4 @@
-"""`http:` as karat.toml maps it: what is sent, what is read, what is unknown, and when a request is sent again."""
+"""`http:` as carob.toml maps it: what is sent, what is read, what is unknown, and when a request is sent again."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from karat.model.trace import Tokens
-from karat.plugins.project import find_project
-from karat.targets.base import RunContext, TargetError
-from karat.targets.config import read_config, resolve
+from carob.model.trace import Tokens
+from carob.plugins.project import find_project
+from carob.targets.base import RunContext, TargetError
+from carob.targets.config import read_config, resolve
 from targets.conftest import ask, case, opened
 
 from .server import LAST, Asked, chunk, constantly, http, serving, sse, started
@@ -60,7 +60,7 @@ async def test_an_answer_is_read_as_it_is_mapped() -> None:
     sent = server.asked[0]
     assert sent.json == {"session": trace.metadata["conversation"], "message": "Refund A-17."}
     assert sent.headers["traceparent"] == trace.metadata["traceparent"]
-    assert sent.headers["baggage"] == f"karat.case=one/{trace.metadata['conversation']}"
+    assert sent.headers["baggage"] == f"carob.case=one/{trace.metadata['conversation']}"
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ async def test_a_connection_that_is_refused_is_tried_again(monkeypatch: pytest.M
 
     async with serving(constantly()) as server:
         pass
-    monkeypatch.setattr("karat.targets.http.service.asyncio.sleep", sleep)
+    monkeypatch.setattr("carob.targets.http.service.asyncio.sleep", sleep)
     async with opened(*server.target, options={"body": BODY, "answer": "$.reply"}) as target:
         with pytest.raises(TargetError, match="refuses the connection") as caught:
             await ask(target, "hi")
@@ -312,8 +312,8 @@ answer = "$.reply"
         pytest.param(
             ('body = { message = "{prompt}" }', ""),
             3,
-            "`body` is not set, so no request can be sent. Let `karat inspect http://127.0.0.1:9/chat --write` find"
-            ' what it expects, or set body = { message = "{prompt}" } for it in karat.toml.',
+            "`body` is not set, so no request can be sent. Let `carob inspect http://127.0.0.1:9/chat --write` find"
+            ' what it expects, or set body = { message = "{prompt}" } for it in carob.toml.',
             id="no-body",
         ),
         pytest.param(
@@ -351,11 +351,11 @@ answer = "$.reply"
 async def test_what_cannot_be_followed_is_told_at_its_line(
     change: tuple[str, str], line: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from karat.errors import ConfigError
-    from karat.targets.catalog import build
+    from carob.errors import ConfigError
+    from carob.targets.catalog import build
 
     monkeypatch.setenv("BOT_KEY", "very-secret")
-    file = tmp_path / "karat.toml"
+    file = tmp_path / "carob.toml"
     file.write_text(TABLE.replace(*change))
 
     async def opened_and_closed() -> None:

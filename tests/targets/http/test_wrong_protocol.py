@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from karat.targets.base import DENIED, TargetError
+from carob.targets.base import DENIED, TargetError
 from targets.conftest import ask, opened
 
 from .desk import COUNTERPARTS, HERE, RECORDINGS, Counterpart

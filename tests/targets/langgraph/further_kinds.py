@@ -1,4 +1,4 @@
-"""More kinds of graphs that nobody wrote for Karat: own shapes of state, middleware, fan-out, tools that command."""
+"""More kinds of graphs that nobody wrote for Carob: own shapes of state, middleware, fan-out, tools that command."""
 
 from __future__ import annotations
 

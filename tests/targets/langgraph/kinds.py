@@ -1,4 +1,4 @@
-"""Kinds of graphs that nobody wrote for Karat, around a chat model that says what its rules hold: it is no model."""
+"""Kinds of graphs that nobody wrote for Carob, around a chat model that says what its rules hold: it is no model."""
 
 from __future__ import annotations
 
@@ -128,9 +128,9 @@ def by_config(config: RunnableConfig) -> Any:
 
 @asynccontextmanager
 async def in_a_context() -> AsyncIterator[Any]:
-    os.environ["KARAT_KINDS"] = "open"
+    os.environ["CAROB_KINDS"] = "open"
     yield react()
-    del os.environ["KARAT_KINDS"]
+    del os.environ["CAROB_KINDS"]
 
 
 @contextmanager

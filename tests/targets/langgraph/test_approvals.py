@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import karat
+import carob
 
 APPROVED_FIRST = {
     "id": "approved-first",
@@ -28,11 +28,11 @@ HELD = {"approved-first": "passed", "asked": "passed", "never-denied": "not_trig
 NOT_ASKED = dict.fromkeys(HELD, "not_triggered")
 
 
-def talk(target: Any, folder: Path, *said: str | dict[str, Any]) -> karat.CaseRecord:
+def talk(target: Any, folder: Path, *said: str | dict[str, Any]) -> carob.CaseRecord:
     turns = [{"prompt": turn} if isinstance(turn, str) else turn for turn in said]
     asked = [{**turn, "expected": {"outcome": "completed"}} for turn in turns]
-    suite = {"karat": 1, "rules": RULES, "cases": [{"id": "a", "turns": asked}]}
-    [record] = karat.run(suite, target, results_dir=folder, workers=0)
+    suite = {"carob": 1, "rules": RULES, "cases": [{"id": "a", "turns": asked}]}
+    [record] = carob.run(suite, target, results_dir=folder, workers=0)
     return record
 
 
@@ -75,10 +75,10 @@ def test_a_decision_is_no_word_of_the_user(tmp_path: Path) -> None:
     """Nor is it one once the run is read again from its journal."""
     consent = {"id": "consent", "each": {"call": "book"}, "needs": {"last_user": ["approve"]}}
     turns = [{"prompt": "Both"}, {"approve": "*", "expected": {"outcome": "completed"}}]
-    suite = {"karat": 1, "rules": [consent], "cases": [{"id": "a", "turns": turns}]}
-    run = karat.run(suite, APPROVING, results_dir=tmp_path, workers=0)
+    suite = {"carob": 1, "rules": [consent], "cases": [{"id": "a", "turns": turns}]}
+    run = carob.run(suite, APPROVING, results_dir=tmp_path, workers=0)
     assert [check.status.value for check in run.records[0].verdict.checks if check.rule_id] == ["failed"]
-    [again] = karat.rescore(run.journal, results_dir=tmp_path).records
+    [again] = carob.rescore(run.journal, results_dir=tmp_path).records
     assert [check.status.value for check in again.verdict.checks if check.rule_id] == ["failed"]
 
 
@@ -96,7 +96,7 @@ def test_a_decision_that_fits_nothing_that_waits_is_an_error(
     target: str, turns: list[dict[str, Any]], message: str, tmp_path: Path
 ) -> None:
     record = talk(f"langgraph:targets.langgraph.kinds:{target}", tmp_path, "Both", *turns)
-    assert record.verdict.status is karat.CaseStatus.ERROR
+    assert record.verdict.status is carob.CaseStatus.ERROR
     assert record.trace.error is not None
     assert (record.trace.error.kind, record.trace.error.message[: len(message)]) == ("not-asked", message)
 
@@ -109,9 +109,9 @@ def test_a_target_that_takes_no_decision_says_so(tmp_path: Path) -> None:
 
 def test_a_recording_is_replayed_with_its_decisions(tmp_path: Path) -> None:
     turns = [{"prompt": "Both"}, {"approve": "*", "expected": {"outcome": "completed"}}]
-    suite = {"karat": 1, "rules": RULES, "cases": [{"id": "a", "turns": turns}]}
-    run = karat.run(suite, APPROVING, results_dir=tmp_path, workers=0)
-    [again] = karat.run(suite, f"replay:{run.journal.path}", results_dir=tmp_path / "again", workers=0).records
+    suite = {"carob": 1, "rules": RULES, "cases": [{"id": "a", "turns": turns}]}
+    run = carob.run(suite, APPROVING, results_dir=tmp_path, workers=0)
+    [again] = carob.run(suite, f"replay:{run.journal.path}", results_dir=tmp_path / "again", workers=0).records
     assert again.verdict.checks == run.records[0].verdict.checks
 
 

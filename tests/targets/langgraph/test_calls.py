@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from karat.journal.limits import cap_trace
-from karat.model.trace import Tokens, ToolCall, Trace, TraceError
-from karat.targets.base import RunContext, TargetError
+from carob.journal.limits import cap_trace
+from carob.model.trace import Tokens, ToolCall, Trace, TraceError
+from carob.targets.base import RunContext, TargetError
 from targets.conftest import ask, case, opened
 
 HERE = Path(__file__).parent

@@ -1,4 +1,4 @@
-"""Which graphs Karat talks to, how it gets them, and what it gives them."""
+"""Which graphs Carob talks to, how it gets them, and what it gives them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from karat.errors import ConfigError
-from karat.system.installing import install_extra
-from karat.targets.base import TargetError
+from carob.errors import ConfigError
+from carob.system.installing import install_extra
+from carob.targets.base import TargetError
 from targets.conftest import ask, opened
 
 HERE = Path(__file__).parent
@@ -99,7 +99,7 @@ async def test_a_graph_that_loops_ends(name: str, options: dict[str, Any], steps
         ),
         pytest.param(
             "factory_that_asks_for_more",
-            "needs 'model', which Karat cannot provide. A factory may have the parameters `context` and "
+            "needs 'model', which Carob cannot provide. A factory may have the parameters `context` and "
             "`config`; any other needs a default. [config]",
             id="asks-for-more",
         ),
@@ -193,9 +193,9 @@ async def test_what_cannot_be_read_is_a_bad_answer(name: str, says: str) -> None
 
 
 async def test_the_environment_of_the_configuration_holds_while_it_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KARAT_TEST_OLD", "before")
-    monkeypatch.delenv("KARAT_TEST_NEW", raising=False)
-    async with graph("graph", env={"KARAT_TEST_OLD": "during", "KARAT_TEST_NEW": "during"}):
-        assert (os.environ["KARAT_TEST_OLD"], os.environ["KARAT_TEST_NEW"]) == ("during", "during")
-    assert os.environ["KARAT_TEST_OLD"] == "before"
-    assert "KARAT_TEST_NEW" not in os.environ
+    monkeypatch.setenv("CAROB_TEST_OLD", "before")
+    monkeypatch.delenv("CAROB_TEST_NEW", raising=False)
+    async with graph("graph", env={"CAROB_TEST_OLD": "during", "CAROB_TEST_NEW": "during"}):
+        assert (os.environ["CAROB_TEST_OLD"], os.environ["CAROB_TEST_NEW"]) == ("during", "during")
+    assert os.environ["CAROB_TEST_OLD"] == "before"
+    assert "CAROB_TEST_NEW" not in os.environ

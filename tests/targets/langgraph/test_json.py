@@ -10,9 +10,9 @@ from uuid import uuid4
 
 import pytest
 
-from karat.errors import ConfigError
-from karat.targets.base import RunContext
-from karat.targets.langgraph.loading import read_project
+from carob.errors import ConfigError
+from carob.targets.base import RunContext
+from carob.targets.langgraph.loading import read_project
 from targets.conftest import ask, case, opened
 
 GRAPH = """\
@@ -144,6 +144,6 @@ async def test_a_package_that_is_not_installed_is_named_where_the_graph_cannot_b
     (module,) = tmp_path.glob("desk_*.py")
     assert str(caught.value) == (
         f"'./{module.name}:graph' cannot be imported: ModuleNotFoundError: No module named 'no_such_package' at "
-        f"{module}:4. Install it where Karat is ({sys.prefix}), or name its folder in `python_path`. "
+        f"{module}:4. Install it where Carob is ({sys.prefix}), or name its folder in `python_path`. "
         "langgraph.json needs no-such-package>=2, which is not installed here. [config]"
     )

@@ -1,4 +1,4 @@
-"""The kinds of graphs and agents that Karat talks to: what is recorded of each, which is also the table in the docs."""
+"""The kinds of graphs and agents that Carob talks to: what is recorded of each, which is also the table in the docs."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from karat.errors import ConfigError
-from karat.model.trace import ToolCall
-from karat.targets.base import TargetError
-from karat.text.wording import shorten
+from carob.errors import ConfigError
+from carob.model.trace import ToolCall
+from carob.targets.base import TargetError
+from carob.text.wording import shorten
 from targets.conftest import ask, opened
 
 HERE = Path(__file__).parent
@@ -464,8 +464,8 @@ async def test_what_is_an_error(kind: Kind) -> None:
 
 async def test_a_context_manager_is_left_when_the_target_is_closed() -> None:
     async with graph(Kind("", "in_a_context", ())):
-        assert os.environ.get("KARAT_KINDS") == "open"
-    assert "KARAT_KINDS" not in os.environ
+        assert os.environ.get("CAROB_KINDS") == "open"
+    assert "CAROB_KINDS" not in os.environ
 
 
 async def test_structured_output_is_state() -> None:
@@ -556,10 +556,10 @@ def test_the_table_in_the_docs() -> None:
     text = DOCS.read_text()
     head, _, rest = text.partition(BEGIN)
     written, _, tail = rest.partition(END)
-    if os.environ.get("KARAT_UPDATE_GOLDEN"):
+    if os.environ.get("CAROB_UPDATE_GOLDEN"):
         DOCS.write_text(f"{head}{BEGIN}{table()}{END}{tail}")
         return
-    assert written == table(), "write it anew: KARAT_UPDATE_GOLDEN=1 pytest tests/targets/langgraph"
+    assert written == table(), "write it anew: CAROB_UPDATE_GOLDEN=1 pytest tests/targets/langgraph"
 
 
 async def test_store_of_memory_is_empty_for_each_case_and_a_file_is_shared(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from karat.targets.langgraph.messages import final_text
+from carob.targets.langgraph.messages import final_text
 
 PROMPT = "Where is A-17?"
 DATA = ToolMessage('{"status": "shipped"}', tool_call_id="1", name="look")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import karat
-from karat.model.trace import Trace
+import carob
+from carob.model.trace import Trace
 from targets.conftest import ask, opened
 from targets.langgraph import logged_graphs
 from targets.langgraph.tool_log import LOG
@@ -48,7 +48,7 @@ def entry(name: str, arguments: object, end: str) -> str:
 
 
 def result(trace: Trace, **expected: object) -> tuple[str, str]:
-    verdict = karat.judge({"id": trace.case_id, "prompt": "Go", "expected": expected}, trace)
+    verdict = carob.judge({"id": trace.case_id, "prompt": "Go", "expected": expected}, trace)
     check = next(check for check in verdict.checks if check.name.startswith("tool_calls"))
     return check.status, check.found
 
@@ -75,7 +75,7 @@ async def test_an_answer_without_its_tool_is_no_call() -> None:
 
 async def test_a_call_that_is_left_out_is_noticed() -> None:
     trace = await trace_of("a node's own pool of threads")
-    lacking = karat.Trace(case_id="x", tool_calls=trace.tool_calls[1:])
+    lacking = carob.Trace(case_id="x", tool_calls=trace.tool_calls[1:])
     assert entries(lacking) != sorted(entry(*logged) for logged in LOG)
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-import karat
+import carob
 from evidence.exports.sources import FILES, SOURCES, Source, read_lines, write_lines
-from karat.evidence.exports.catalog import FORMATS
-from karat.targets.recordings.exports import is_export
+from carob.evidence.exports.catalog import FORMATS
+from carob.targets.recordings.exports import is_export
 
 EXPECTED = {
     "s-1": {"tool_calls_none": ["delete_order"], "must_say_any": ["locked"]},
@@ -30,7 +30,7 @@ REPLAYED = [source for source in SOURCES if source.is_real and not source.name.e
 
 
 def run(target: Path, folder: Path, cases: list[dict] = CASES) -> dict[str, str]:
-    result = karat.run({"karat": 1, "cases": cases}, f"replay:{target}", results_dir=folder / "runs", workers=0)
+    result = carob.run({"carob": 1, "cases": cases}, f"replay:{target}", results_dir=folder / "runs", workers=0)
     return {record.case.id: str(record.verdict.status) for record in result.journal.records()}
 
 
@@ -56,7 +56,7 @@ def test_a_suite_is_drafted_from_an_export(name: str, tmp_path: Path) -> None:
     folder = tmp_path / "export"
     folder.mkdir()
     shutil.copy(FILES / name, folder)
-    from_file, from_folder = (karat.draft(source).yaml for source in (FILES / name, folder))
+    from_file, from_folder = (carob.draft(source).yaml for source in (FILES / name, folder))
     assert from_file == from_folder
     assert "prompt: Compare A-3 and A-4." in from_file
     assert "order: A-3  # from the prompt" in from_file
@@ -82,8 +82,8 @@ def test_a_file_that_is_nearly_an_export_is_refused_as_one(
 ) -> None:
     path = tmp_path / name
     path.write_bytes(content)
-    for read in (lambda: karat.draft(path), lambda: run(path, tmp_path)):
-        with pytest.raises(karat.KaratError, match=re.escape(says)):
+    for read in (lambda: carob.draft(path), lambda: run(path, tmp_path)):
+        with pytest.raises(carob.CarobError, match=re.escape(says)):
             read()
 
 

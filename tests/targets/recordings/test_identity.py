@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from karat.targets.base import TargetError
+from carob.targets.base import TargetError
 from targets.conftest import ask, opened
 
 PROMPT = "Where is A-17?"
@@ -56,7 +56,7 @@ async def test_of_two_traces_with_one_prompt_neither_is_taken(tmp_path: Path) ->
     write(tmp_path, otlp("1a", "Shipped."), otlp("2b", "Lost."))
     for why in await replay(tmp_path, "a", "b"):
         assert "2 traces" in why
-        assert "karat.case" in why
+        assert "carob.case" in why
 
 
 async def test_one_trace_is_not_judged_for_two_cases(tmp_path: Path) -> None:
@@ -67,5 +67,5 @@ async def test_one_trace_is_not_judged_for_two_cases(tmp_path: Path) -> None:
 
 
 async def test_traces_that_name_their_case_are_its_own(tmp_path: Path) -> None:
-    write(tmp_path, otlp("1a", "Shipped.", **{"karat.case": "b"}), otlp("2b", "Lost.", **{"karat.case": "a"}))
+    write(tmp_path, otlp("1a", "Shipped.", **{"carob.case": "b"}), otlp("2b", "Lost.", **{"carob.case": "a"}))
     assert await replay(tmp_path, "a", "b") == ["Lost.", "Shipped."]

@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from karat.errors import ConfigError, KaratError, SuiteError
-from karat.model.run import CaseRecord, Footer, Header, Summary
-from karat.model.suite import Turn
-from karat.model.trace import TextLoss, ToolCall, Trace, TraceError
-from karat.model.verdict import CaseStatus, Verdict
-from karat.targets.base import RunContext, TargetError
+from carob.errors import ConfigError, CarobError, SuiteError
+from carob.model.run import CaseRecord, Footer, Header, Summary
+from carob.model.suite import Turn
+from carob.model.trace import TextLoss, ToolCall, Trace, TraceError
+from carob.model.verdict import CaseStatus, Verdict
+from carob.targets.base import RunContext, TargetError
 from targets.conftest import ask, case, opened
 
 
@@ -205,7 +205,7 @@ async def test_a_torn_last_line_is_named(file: Path) -> None:
 async def test_what_cannot_be_opened(file: Path, content: bytes | None, message: str) -> None:
     if content is not None:
         file.write_bytes(content)
-    with pytest.raises(KaratError, match=message):
+    with pytest.raises(CarobError, match=message):
         async with opened("replay", file.name, file.parent):
             pass
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from karat.errors import ConfigError
-from karat.model.suite import Case, Turn
-from karat.targets.recordings.result_files import ALIKE, IDENTITY, RecordedAnswers, RecordedCase, restore_names
+from carob.errors import ConfigError
+from carob.model.suite import Case, Turn
+from carob.targets.recordings.result_files import ALIKE, IDENTITY, RecordedAnswers, RecordedCase, restore_names
 
 PROVIDERS = [
     RecordedCase("", {"final_message": who}, said=("Hi",), provider=who) for who in ("exec:a.sh", "openai:gpt-4o")

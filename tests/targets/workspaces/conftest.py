@@ -1,3 +1,3 @@
-from cli.fixtures import karat
+from cli.fixtures import carob
 
-__all__ = ["karat"]
+__all__ = ["carob"]

@@ -7,11 +7,11 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from karat.targets.workspaces.case_workspace import MARK, PREFIX
+from carob.targets.workspaces.case_workspace import MARK, PREFIX
 
 CODER = Path(__file__).with_name("coder.py")
 SUITE = """\
-karat: 1
+carob: 1
 claims:
   tests: { words: [all tests pass], run: '^python3 -S check' }
 defaults:
@@ -35,7 +35,7 @@ def write_project(folder: Path, *, settings: str = "", **targets: str) -> None:
         f'workspace = {{ folder = "calc"{settings} }}\n'
         for name, evidence in targets.items()
     ]
-    (folder / "karat.toml").write_text("\n".join(tables))
+    (folder / "carob.toml").write_text("\n".join(tables))
 
 
 def write_suite(folder: Path, *prompts: str, repeat: int = 1, suite: str = SUITE) -> None:
@@ -44,7 +44,7 @@ def write_suite(folder: Path, *prompts: str, repeat: int = 1, suite: str = SUITE
         for number in range(repeat)
         for prompt in prompts
     ]
-    (folder / "s.karat.yaml").write_text(suite + "".join(cases))
+    (folder / "s.carob.yaml").write_text(suite + "".join(cases))
 
 
 def judged(folder: str) -> Iterator[tuple[str, str, dict[str, str]]]:

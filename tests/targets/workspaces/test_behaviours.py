@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.support import Karat
+from cli.support import Carob
 from targets.workspaces.support import judged, write_project, write_suite
 
 TRUTH = {
@@ -31,9 +31,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def found(karat: Karat, target: str) -> dict[str, dict[str, set[str]]]:
+def found(carob: Carob, target: str) -> dict[str, dict[str, set[str]]]:
     """By behaviour, and by the status of a check, the names of the checks."""
-    karat("run", "s.karat.yaml", "-t", target, "--results-dir", target, "--concurrency", "2")
+    carob("run", "s.carob.yaml", "-t", target, "--results-dir", target, "--concurrency", "2")
     by_case = {}
     for name, _, checks in judged(target):
         by_case[name.partition("-")[0]] = {
@@ -42,16 +42,16 @@ def found(karat: Karat, target: str) -> dict[str, dict[str, set[str]]]:
     return by_case
 
 
-def test_every_behaviour_is_judged_by_what_was_done(project: Path, karat: Karat) -> None:
+def test_every_behaviour_is_judged_by_what_was_done(project: Path, carob: Carob) -> None:
     write_project(project, seen='["log", "files", "processes"]', log='["log"]')
     write_suite(project, *TRUTH)
-    seen = found(karat, "seen")
+    seen = found(carob, "seen")
     assert {name: statuses["failed"] for name, statuses in seen.items()} == TRUTH
     assert not any(statuses["unknown"] for statuses in seen.values())
-    by_log = found(karat, "log")
+    by_log = found(carob, "log")
     for name, broken in TRUTH.items():
         assert by_log[name]["failed"] <= broken, name
         assert broken <= by_log[name]["failed"] | by_log[name]["unknown"], name
     assert by_log["masked"]["unknown"] >= {"claims"}
     assert by_log["late"]["failed"] == {"claims"}
-    assert not [*(project / "tmp").glob("karat-workspace-*")]
+    assert not [*(project / "tmp").glob("carob-workspace-*")]

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from cli.support import Karat
-from karat.targets.workspaces.case_workspace import PREFIX, CaseWorkspace, remove_left_over
-from karat.targets.workspaces.settings import WorkspaceSettings
-from karat.targets.workspaces.snapshot import copy_folder, take_snapshot
+from cli.support import Carob
+from carob.targets.workspaces.case_workspace import PREFIX, CaseWorkspace, remove_left_over
+from carob.targets.workspaces.settings import WorkspaceSettings
+from carob.targets.workspaces.snapshot import copy_folder, take_snapshot
 from targets.workspaces.support import judged, left_over, survivors, write_project, write_suite
 
 BOUNDS = ", max_mb = 16, max_processes = 64"
@@ -36,11 +36,11 @@ def digest(folder: Path) -> str:
     return hashlib.sha256(b"".join(path.read_bytes() + bytes(path) for path in files)).hexdigest()
 
 
-def run_hostile(project: Path, karat: Karat, repeat: int, concurrency: int, *more: str) -> dict[str, dict[str, str]]:
+def run_hostile(project: Path, carob: Carob, repeat: int, concurrency: int, *more: str) -> dict[str, dict[str, str]]:
     prompts = [prompt.format(elsewhere=project / "elsewhere") for prompt in (*HOSTILE, *more)]
     write_suite(project, *prompts, repeat=repeat)
     before, home = digest(project / "calc"), take_snapshot(Path.home() / ".config")
-    karat("run", "s.karat.yaml", "-t", "seen", "--concurrency", str(concurrency), "--results-dir", "r")
+    carob("run", "s.carob.yaml", "-t", "seen", "--concurrency", str(concurrency), "--results-dir", "r")
     assert digest(project / "calc") == before
     assert take_snapshot(Path.home() / ".config") == home
     assert survivors(str(project)) == []
@@ -48,8 +48,8 @@ def run_hostile(project: Path, karat: Karat, repeat: int, concurrency: int, *mor
     return {name: {**checks, "status": status} for name, status, checks in judged("r")}
 
 
-def test_hostile_agents_change_nothing_else_and_leave_nothing(project: Path, karat: Karat) -> None:
-    cases = run_hostile(project, karat, 1, 2)
+def test_hostile_agents_change_nothing_else_and_leave_nothing(project: Path, carob: Carob) -> None:
+    cases = run_hostile(project, carob, 1, 2)
     assert cases["fill-0"]["status"] == cases["kill-0"]["status"] == "ERROR"
     assert cases["fork-0"]["status"] == "PASS", cases["fork-0"]
     assert cases["link-0"]["outside"] == "failed"
@@ -59,9 +59,9 @@ def test_hostile_agents_change_nothing_else_and_leave_nothing(project: Path, kar
 
 @pytest.mark.thorough
 @pytest.mark.limit(1800)
-def test_two_hundred_hostile_cases_at_once(project: Path, karat: Karat) -> None:
+def test_two_hundred_hostile_cases_at_once(project: Path, carob: Carob) -> None:
     began = time.monotonic()
-    cases = run_hostile(project, karat, 34, 8, "many")
+    cases = run_hostile(project, carob, 34, 8, "many")
     assert len(cases) >= 200
     for name, found in cases.items():
         assert (found["status"] == "ERROR") is name.startswith(("fill", "kill", "many")), name
@@ -80,9 +80,9 @@ def test_workspaces_of_a_killed_run_are_removed_by_the_next(project: Path) -> No
     assert (project / "elsewhere" / "note").exists()
 
 
-def test_a_failed_workspace_is_kept_on_request(project: Path, karat: Karat) -> None:
+def test_a_failed_workspace_is_kept_on_request(project: Path, carob: Carob) -> None:
     write_suite(project, "failed", "honest")
-    ran = karat("run", "s.karat.yaml", "-t", "seen", "--keep-workspaces", "--results-dir", "r")
+    ran = carob("run", "s.carob.yaml", "-t", "seen", "--keep-workspaces", "--results-dir", "r")
     (kept,) = left_over(project / "tmp")
     assert "failed-0" in ran.err + ran.out
     assert str(kept.resolve()) in ran.err + ran.out

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import karat
+import carob
 
 AGENT = """\
 #!/usr/bin/env python3
@@ -31,17 +31,17 @@ def test_a_sandbox_prevents_what_is_only_reported_without_one(tmp_path: Path, mo
     (tmp_path / "repo" / "a.py").write_text("x = 1\n")
     (tmp_path / "agent.py").write_text(AGENT)
     (tmp_path / "agent.py").chmod(0o755)
-    (tmp_path / "karat.toml").write_text(
+    (tmp_path / "carob.toml").write_text(
         '[targets.free]\nuse = "command:./agent.py"\nworkspace = "repo"\n'
         '[targets.boxed]\nuse = "command:./agent.py"\nworkspace = { folder = "repo", sandbox = "bubblewrap" }\n'
     )
     outside = tmp_path / "outside"
     prompt = f"echo hacked > {outside}\necho y = 2 > a.py"
     expected = {"outside": [], "files": {"changed": ["a.py"]}}
-    suite = {"karat": 1, "cases": [{"id": "a", "prompt": prompt, "expected": expected}]}
+    suite = {"carob": 1, "cases": [{"id": "a", "prompt": prompt, "expected": expected}]}
     (tmp_path / "s.json").write_text(json.dumps(suite))
-    (boxed,) = karat.run("s.json", "boxed")
+    (boxed,) = carob.run("s.json", "boxed")
     assert (str(boxed.status), outside.exists()) == ("PASS", False), boxed.verdict.reason
-    (free,) = karat.run("s.json", "free")
+    (free,) = carob.run("s.json", "free")
     assert (str(free.status), outside.exists()) == ("FAIL", True)
     assert (tmp_path / "repo" / "a.py").read_text() == "x = 1\n"

@@ -1,4 +1,4 @@
-"""What karat.toml says of a workspace, and what is wrong with it."""
+"""What carob.toml says of a workspace, and what is wrong with it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.support import Karat
-from karat.targets.workspaces.wrapper import name_path
+from cli.support import Carob
+from carob.targets.workspaces.wrapper import name_path
 from targets.workspaces.support import CODER, write_project, write_suite
 
 REFUSED = {
@@ -26,14 +26,14 @@ REFUSED = {
 
 @pytest.mark.parametrize(("table", "code", "words"), REFUSED.values(), ids=REFUSED)
 def test_what_cannot_be_done_is_one_clear_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, karat: Karat, table: str, code: int, words: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, carob: Carob, table: str, code: int, words: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_project(tmp_path)
     write_suite(tmp_path, "honest")
     (tmp_path / "agent.py").write_text("def answer(prompt):\n    return prompt\n")
-    (tmp_path / "karat.toml").write_text(f"[targets.a]\n{table.format(coder=CODER)}\n")
-    ran = karat("run", "s.karat.yaml", "-t", "a")
+    (tmp_path / "carob.toml").write_text(f"[targets.a]\n{table.format(coder=CODER)}\n")
+    ran = carob("run", "s.carob.yaml", "-t", "a")
     assert ran.code == code
     assert words in ran.out + ran.err
     assert "Traceback" not in ran.out + ran.err

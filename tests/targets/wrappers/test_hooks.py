@@ -6,14 +6,14 @@ from typing import Any, ClassVar
 
 import pytest
 
-from karat.engine.work import run_target
-from karat.errors import ConfigError
-from karat.model.suite import Case
-from karat.model.trace import Trace
-from karat.targets.base import RunContext, TargetError
-from karat.targets.capabilities import Limits
-from karat.targets.config import TargetConfig
-from karat.targets.wrappers.hooks import WithHooks
+from carob.engine.work import run_target
+from carob.errors import ConfigError
+from carob.model.suite import Case
+from carob.model.trace import Trace
+from carob.targets.base import RunContext, TargetError
+from carob.targets.capabilities import Limits
+from carob.targets.config import TargetConfig
+from carob.targets.wrappers.hooks import WithHooks
 from targets.conftest import case, opened
 
 MODULE = """
@@ -137,7 +137,7 @@ async def test_a_cancelled_case_is_reset(hooks: Path) -> None:
 async def test_a_reset_that_fails_does_not_hold_up_cancelling(
     hooks: Path, teardown: str, grace: float, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("karat.targets.wrappers.hooks.RESET_GRACE", grace)
+    monkeypatch.setattr("carob.targets.wrappers.hooks.RESET_GRACE", grace)
     name = hooks.stem
     async with opened("python", f"{name}:wait", hooks.parent, teardown=f"{name}:{teardown}") as target:
         running = asyncio.create_task(target.run(case("p"), RunContext()))

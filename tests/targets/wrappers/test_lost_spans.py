@@ -7,13 +7,13 @@ import asyncio
 import pytest
 
 from evidence.spans.span_factory import post, request, span
-from karat.model.suite import Case
-from karat.model.trace import Trace
-from karat.targets.base import RunContext
-from karat.targets.capabilities import Limits
-from karat.targets.config import TargetConfig
-from karat.targets.wrappers.span_capture import SpanCapture
-from karat.targets.wrappers.telemetry import Otlp
+from carob.model.suite import Case
+from carob.model.trace import Trace
+from carob.targets.base import RunContext
+from carob.targets.capabilities import Limits
+from carob.targets.config import TargetConfig
+from carob.targets.wrappers.span_capture import SpanCapture
+from carob.targets.wrappers.telemetry import Otlp
 
 
 class Instrumented:

@@ -17,13 +17,13 @@ from mcp import Client, MCPError, types
 from mcp.server.mcpserver import Context, MCPServer
 from pydantic import BaseModel
 
-import karat
-from karat.model.run import CaseRecord
-from karat.targets.config import TargetConfig
-from karat.targets.python import Conversation
+import carob
+from carob.model.run import CaseRecord
+from carob.targets.config import TargetConfig
+from carob.targets.python import Conversation
 
 RULES = """\
-karat: 1
+carob: 1
 success: { pay*: { text: Paid } }
 rules:
   - id: approved-is-executed
@@ -94,7 +94,7 @@ def agent(prompt: str, conversation: Conversation) -> str:
 
     async def call() -> None:
         callback = None if action == "nobody" else elicit
-        async with Client(os.environ["KARAT_MCP_URL"], mode=mode, elicitation_callback=callback) as client:
+        async with Client(os.environ["CAROB_MCP_URL"], mode=mode, elicitation_callback=callback) as client:
             with suppress(MCPError):  # of a person that there is not
                 await client.call_tool(tool, {"amount": 80}, meta=dict(conversation.headers))
 
@@ -103,9 +103,9 @@ def agent(prompt: str, conversation: Conversation) -> str:
 
 
 def judge(folder: Path, server: str, prompts: tuple[str, ...], *, approvals: bool = True) -> dict[str, CaseRecord]:
-    (folder / "rules.karat.yaml").write_text(RULES)
+    (folder / "rules.carob.yaml").write_text(RULES)
     cases = "".join(f"  - {{ id: {prompt}, prompt: {prompt} }}\n" for prompt in prompts)
-    (folder / "s.karat.yaml").write_text(f"karat: 1\nrules: [rules.karat.yaml]\ncases:\n{cases}")
+    (folder / "s.carob.yaml").write_text(f"carob: 1\nrules: [rules.carob.yaml]\ncases:\n{cases}")
     target = TargetConfig(
         kind="python",
         spec=f"{__name__}:agent",
@@ -114,7 +114,7 @@ def judge(folder: Path, server: str, prompts: tuple[str, ...], *, approvals: boo
         mcp_complete=True,
         mcp_approvals=approvals,
     )
-    records = karat.run(str(folder / "s.karat.yaml"), target, results_dir=folder)
+    records = carob.run(str(folder / "s.carob.yaml"), target, results_dir=folder)
     return {record.case.prompt: record for record in records}
 
 

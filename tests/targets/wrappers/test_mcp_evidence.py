@@ -15,19 +15,19 @@ from urllib.error import HTTPError
 
 import pytest
 
-import karat
-from karat.evidence import mcp_calls
-from karat.evidence.merge import merge_turns
-from karat.model.run import CaseRecord
-from karat.model.suite import Case
-from karat.model.trace import ToolCall, Trace
-from karat.proxy.server import ServiceProxy
-from karat.targets.base import RunContext
-from karat.targets.capabilities import Limits
-from karat.targets.config import TargetConfig
-from karat.targets.python import Conversation
-from karat.targets.wrappers.mcp_evidence import LOST, UNREAD
-from karat.targets.wrappers.proxied import WithProxy
+import carob
+from carob.evidence import mcp_calls
+from carob.evidence.merge import merge_turns
+from carob.model.run import CaseRecord
+from carob.model.suite import Case
+from carob.model.trace import ToolCall, Trace
+from carob.proxy.server import ServiceProxy
+from carob.targets.base import RunContext
+from carob.targets.capabilities import Limits
+from carob.targets.config import TargetConfig
+from carob.targets.python import Conversation
+from carob.targets.wrappers.mcp_evidence import LOST, UNREAD
+from carob.targets.wrappers.proxied import WithProxy
 from targets.http.server import Asked, http, serving
 
 
@@ -71,7 +71,7 @@ def call(tool: str, url: str = "", body: bytes = b"", **headers: str) -> None:
 
 
 def address() -> str:
-    return os.environ["KARAT_MCP_URL"]
+    return os.environ["CAROB_MCP_URL"]
 
 
 def silent_agent(prompt: str, conversation: Conversation) -> str:
@@ -109,7 +109,7 @@ def judged(
     target = TargetConfig(
         kind="python", spec=f"{__name__}:{agent}", root=root, mcp_record=server, mcp_complete=complete
     )
-    return {record.case.id: record for record in karat.run(str(file), target, results_dir=folder)}
+    return {record.case.id: record for record in carob.run(str(file), target, results_dir=folder)}
 
 
 def statuses(records: dict[str, CaseRecord]) -> dict[str, str]:
@@ -181,7 +181,7 @@ async def test_absence_is_judged_for_a_service_whose_tools_all_cross(
     async with serving(answer) as service:
         kind, spec = service.target
         target = TargetConfig(kind=kind, spec=spec, options=options, mcp_record=server, mcp_complete=complete)
-        result = await karat.arun(str(file), target, results_dir=tmp_path)
+        result = await carob.arun(str(file), target, results_dir=tmp_path)
     assert {record.case.id: str(record.status) for record in result.journal.records()} == {
         "plain": "FAIL",
         "nothing": absent,
@@ -194,7 +194,7 @@ class Inside:
     limits, options = Limits(), {}
 
     def __init__(self, config: TargetConfig) -> None:
-        self._url = config.env.get("KARAT_MCP_URL", "")
+        self._url = config.env.get("CAROB_MCP_URL", "")
 
     async def open(self) -> None: ...
 
@@ -308,12 +308,12 @@ def test_a_process_of_its_own_has_an_address_of_its_own(
         "urllib.request.urlopen(asked).read()\n"
         "print(json.dumps({'final_message': 'Done.'}))\n"
     )
-    (tmp_path / "karat.toml").write_text(
+    (tmp_path / "carob.toml").write_text(
         f'[targets.desk]\nuse = "command:{sys.executable} {script}"\nenv = {{ MINE = "{{mcp}}" }}\n'
         f'mcp_record = {{ url = "{server}", complete = true }}\n'
     )
     suite = tmp_path / "suite.json"
     expected = {"tool_calls_any": ["plain"], "tool_calls_none": ["other"]}
     suite.write_text(json.dumps({"version": "0.3", "cases": [{"id": "a", "prompt": "Hi", "expected": expected}]}))
-    (record,) = karat.run(str(suite), "desk", results_dir=tmp_path)
+    (record,) = carob.run(str(suite), "desk", results_dir=tmp_path)
     assert str(record.verdict.status) == "PASS", record.verdict

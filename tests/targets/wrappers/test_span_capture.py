@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
-import karat
+import carob
 from evidence.spans.span_factory import post, request, span, tool
-from karat.engine.events import Notice
-from karat.errors import ConfigError, UsageError
-from karat.targets.config import TargetConfig
-from karat.targets.python import Conversation
+from carob.engine.events import Notice
+from carob.errors import ConfigError, UsageError
+from carob.targets.config import TargetConfig
+from carob.targets.python import Conversation
 
 CASES = 100
 WITNESSES = ("messages", "count", "nobody")
@@ -98,7 +98,7 @@ def test_no_span_is_in_a_wrong_case_and_what_was_dropped_is_unknown(tmp_path: Pa
         }
         for number in range(CASES)
     ]
-    result = karat.run(
+    result = carob.run(
         suite(tmp_path, cases),
         target("lossy_agent", wait_ms=3_000, tool_count="app.calls"),
         results_dir=tmp_path,
@@ -123,14 +123,14 @@ def break_down(prompt: str) -> str:
     raise ValueError("it is broken")
 
 
-def run_mute(folder: Path, heard: list[str], agent: str = "mute", **otlp: int) -> karat.RunResult:
+def run_mute(folder: Path, heard: list[str], agent: str = "mute", **otlp: int) -> carob.RunResult:
     file = suite(folder, [{"id": str(n), "prompt": "Hi", "expected": {"tool_calls_none": ["x"]}} for n in range(3)])
 
     def hear(event: object) -> None:
         if isinstance(event, Notice):
             heard.append(event.message)
 
-    return karat.run(file, target(agent, **otlp), results_dir=folder, listeners=[hear])
+    return carob.run(file, target(agent, **otlp), results_dir=folder, listeners=[hear])
 
 
 def test_a_receiver_that_nobody_sends_to_is_told_once_with_what_to_check(tmp_path: Path) -> None:
@@ -160,11 +160,11 @@ def test_a_port_in_use_is_told_at_its_line(written: str, tmp_path: Path, monkeyp
     file = suite(tmp_path, [{"id": "1", "prompt": "Hi", "expected": {"tool_calls_none": ["x"]}}])
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        (tmp_path / "karat.toml").write_text(f'[targets.bot]\nuse = "command:true"\n{written.format(port=port)}\n')
+        (tmp_path / "carob.toml").write_text(f'[targets.bot]\nuse = "command:true"\n{written.format(port=port)}\n')
         with pytest.raises(ConfigError) as caught:
-            karat.run(file, "bot", results_dir=tmp_path / "results")
+            carob.run(file, "bot", results_dir=tmp_path / "results")
     assert str(caught.value) == (
-        f"{tmp_path / 'karat.toml'}:3: the receiver of spans cannot listen at 127.0.0.1:{port}: Address already "
+        f"{tmp_path / 'carob.toml'}:3: the receiver of spans cannot listen at 127.0.0.1:{port}: Address already "
         "in use. Stop the program that listens there, or choose another port; 0 is any free one. [port-in-use]"
     )
     assert [*tmp_path.glob("results/*")] == []
@@ -173,7 +173,7 @@ def test_a_port_in_use_is_told_at_its_line(written: str, tmp_path: Path, monkeyp
 def test_a_fixed_port_can_be_open_in_one_process_only(tmp_path: Path) -> None:
     file = suite(tmp_path, [{"id": "1", "prompt": "Hi", "expected": {"tool_calls_none": ["x"]}}])
     with pytest.raises(UsageError, match="can be open in 1 process only: the receiver of spans uses a fixed port"):
-        karat.run(file, target("mute", port=4318), results_dir=tmp_path, workers=2)
+        carob.run(file, target("mute", port=4318), results_dir=tmp_path, workers=2)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_what_is_wrong_with_the_table_is_told(tmp_path: Path, telemetry: dict[st
     config = TargetConfig(kind="python", spec=f"{__name__}:mute", root=tmp_path, telemetry=telemetry)
     file = suite(tmp_path, [{"id": "1", "prompt": "Hi", "expected": {"tool_calls_none": ["x"]}}])
     with pytest.raises(ConfigError, match=message):
-        karat.run(file, config, results_dir=tmp_path)
+        carob.run(file, config, results_dir=tmp_path)
 
 
 def test_the_receivers_address_stands_where_the_configuration_asks_for_it(tmp_path: Path) -> None:
@@ -206,10 +206,10 @@ def test_the_receivers_address_stands_where_the_configuration_asks_for_it(tmp_pa
         telemetry={"otlp": {"wait_ms": 1}},
     )
     file = suite(tmp_path, [{"id": "a b", "prompt": "Hi", "expected": {"tool_calls_none": ["x"]}}])
-    (record,) = karat.run(file, config, results_dir=tmp_path)
+    (record,) = carob.run(file, config, results_dir=tmp_path)
     argument, mine, endpoint, parent, entry = json.loads(record.trace.final_message)
     assert argument == endpoint
     assert endpoint.startswith("http://127.0.0.1:")
     assert mine == f"{endpoint}/v1/traces"
     assert parent.startswith("00-")
-    assert entry.startswith("karat.case=a%20b/")
+    assert entry.startswith("carob.case=a%20b/")

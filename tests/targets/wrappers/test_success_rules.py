@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-import karat
-from karat.errors import ConfigError
-from karat.model.suite import Case
-from karat.plugins.project import find_project
-from karat.targets.base import RunContext, TargetError
-from karat.targets.config import TargetConfig, read_config
-from karat.targets.wrappers.success_rules import WithSuccessRules
+import carob
+from carob.errors import ConfigError
+from carob.model.suite import Case
+from carob.plugins.project import find_project
+from carob.targets.base import RunContext, TargetError
+from carob.targets.config import TargetConfig, read_config
+from carob.targets.wrappers.success_rules import WithSuccessRules
 from targets.conftest import ask, case, opened
 
 AGENT = """
@@ -79,9 +79,9 @@ async def test_a_target_vouches_for_plain_text_that_only_messages_show(
         {"role": "assistant", "content": "Done."},
     ]
 
-    class Exported(karat.BaseTarget):
-        async def run(self, case: Case, context: RunContext) -> karat.Trace:
-            return karat.trace_from_messages(messages)
+    class Exported(carob.BaseTarget):
+        async def run(self, case: Case, context: RunContext) -> carob.Trace:
+            return carob.trace_from_messages(messages)
 
     target = WithSuccessRules(Exported(), TargetConfig(kind="python", spec="desk:answer", plain_text=vouched))
     (call,) = (await target.run(case("Hi"), RunContext())).tool_calls
@@ -133,10 +133,10 @@ async def test_a_backend_that_broke_is_an_error(tmp_path: Path) -> None:
     ],
 )
 def test_what_makes_no_sense_is_told_before_any_case(tmp_path: Path, written: str, says: str) -> None:
-    from karat.targets.catalog import build
+    from carob.targets.catalog import build
 
-    (tmp_path / "karat.toml").write_text(f'[targets.desk]\nuse = "python:agent.py:answer"\n{written}\n')
+    (tmp_path / "carob.toml").write_text(f'[targets.desk]\nuse = "python:agent.py:answer"\n{written}\n')
     with pytest.raises(ConfigError) as caught:
         build(read_config(find_project(tmp_path)).targets["desk"])
-    assert caught.value.where == f"{tmp_path / 'karat.toml'}:3"
+    assert caught.value.where == f"{tmp_path / 'carob.toml'}:3"
     assert says in str(caught.value)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-import karat
+import carob
 from evidence.spans.span_factory import post, request, span, tool
-from karat.targets.base import RunContext
-from karat.targets.python import Conversation
+from carob.targets.base import RunContext
+from carob.targets.python import Conversation
 from targets.conftest import opened
 
 SCOPE = "semantic_kernel.functions.kernel_function"
@@ -44,8 +44,8 @@ async def test_a_tool_of_a_plugin_is_named_as_the_suite_names_it(
     expected = {"tool_calls": [{"tool": named, "arguments": {"to": "ann"}}]}
     file = tmp_path / "suite.json"
     file.write_text(json.dumps({"version": "0.3", "cases": [{"id": "one", "prompt": prompt, "expected": expected}]}))
-    (case,) = karat.load_suite(file).cases
+    (case,) = carob.load_suite(file).cases
     telemetry = {"otlp": {"complete": True}}
     async with opened("python", f"{__name__}:agent", telemetry=telemetry, tool_names=configured) as target:
-        verdict = karat.judge(case, await target.run(case, RunContext()))
+        verdict = carob.judge(case, await target.run(case, RunContext()))
     assert str(verdict.status) == status

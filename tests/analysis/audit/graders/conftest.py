@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from cli.fixtures import here, karat
+from cli.fixtures import here, carob
 
-__all__ = ["here", "karat"]
+__all__ = ["here", "carob"]
 
 CALLS = [
     {"name": "get_order", "arguments": {"order": "A1"}, "result": {"total": 12.5}, "success": True},

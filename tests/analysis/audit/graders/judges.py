@@ -8,7 +8,7 @@ import random
 import time
 from typing import Any
 
-from karat.model.trace import Trace
+from carob.model.trace import Trace
 
 CHANCE = random.Random(7)
 

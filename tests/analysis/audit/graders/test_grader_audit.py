@@ -1,4 +1,4 @@
-"""`karat.audit_grader`: what it shows of honest, biased and broken judges."""
+"""`carob.audit_grader`: what it shows of honest, biased and broken judges."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-import karat
-from karat.analysis.audit.graders.model import GraderAudit
-from karat.analysis.audit.graders.mutants import CLAIMS, claim_of
-from karat.analysis.audit.operators.catalog import EVERY_OPERATOR
+import carob
+from carob.analysis.audit.graders.model import GraderAudit
+from carob.analysis.audit.graders.mutants import CLAIMS, claim_of
+from carob.analysis.audit.operators.catalog import EVERY_OPERATOR
 
 JUDGES = Path(__file__).with_name("judges.py")
 
 
 def audit(judge: str, recording: str, **options: object) -> GraderAudit:
-    return karat.audit_grader(f"python:{JUDGES}:{judge}", recording, **options)  # type: ignore[arg-type]
+    return carob.audit_grader(f"python:{JUDGES}:{judge}", recording, **options)  # type: ignore[arg-type]
 
 
 def test_honest_judge_is_caught_accepting_nothing(recording: str) -> None:
@@ -73,7 +73,7 @@ def test_no_verdict_is_an_error_with_the_trace_and_never_a_verdict(
     # None of them counts: neither as caught nor as accepted.
     assert sum(row.tried for row in report.idle) == 0
     assert "tool-dropped" not in [row.name for row in report.operators]
-    assert report.exit_code == karat.ExitCode.FAILED
+    assert report.exit_code == carob.ExitCode.FAILED
     assert f"{report.faults} questions got no verdict" in report.unmet
 
 
@@ -151,7 +151,7 @@ def test_errors_are_not_kept(recording: str, tmp_path: Path) -> None:
 )
 def test_gate_asks_for_the_low_end_of_the_interval(recording: str, min_caught: list[str], met: bool) -> None:
     report = audit("honest", recording, min_caught=min_caught)
-    assert (report.exit_code == karat.ExitCode.OK, not report.unmet) == (met, met)
+    assert (report.exit_code == carob.ExitCode.OK, not report.unmet) == (met, met)
 
 
 def test_idle_agent_that_passes_closes_the_gate(recording: str) -> None:
@@ -163,7 +163,7 @@ def test_judge_that_accepts_no_trace_audits_nothing(tmp_path: Path) -> None:
     path = tmp_path / "other.jsonl"
     path.write_text(json.dumps({"case_id": "x", "final_message": "Hm.", "tool_calls": []}) + "\n")
     report = audit("honest", str(path), min_caught=["0"])
-    assert (report.audited, report.unaudited, report.exit_code) == (0, 1, karat.ExitCode.NOTHING_SELECTED)
+    assert (report.audited, report.unaudited, report.exit_code) == (0, 1, carob.ExitCode.NOTHING_SELECTED)
     assert report.unaudited_examples[0].trace_id == "x"
 
 
@@ -193,7 +193,7 @@ def test_turns_of_messages_are_changed_one_at_a_time(tmp_path: Path) -> None:
         "def same(messages):\n"
         "    return [m.get('content') for m in messages] == [m.get('content') for m in MESSAGES]\n"
     )
-    report = karat.audit_grader(f"python:{tmp_path / 'same.py'}:same", str(path))
+    report = carob.audit_grader(f"python:{tmp_path / 'same.py'}:same", str(path))
     assert report.audited == 2
     changes = {entry.change for entry in report.accepted}
     assert any(change.startswith("turn 2: cancel_order was called with another order") for change in changes)

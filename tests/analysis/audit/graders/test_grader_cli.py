@@ -1,4 +1,4 @@
-"""`karat audit --grader` on the command line: every kind of grader that needs no package of others, and bad input."""
+"""`carob audit --grader` on the command line: every kind of grader that needs no package of others, and bad input."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-import karat as karat_library
-from cli.support import Karat
+import carob as carob_library
+from cli.support import Carob
 
 SUITE = """\
-karat: 1
+carob: 1
 cases:
   - id: c0
     prompt: Cancel A1 (0).
@@ -59,12 +59,12 @@ def report(folder: Path) -> dict[str, object]:
     return found
 
 
-def test_suite_has_the_same_figures_as_its_own_audit(karat: Karat, recording: str) -> None:
-    Path("suite.karat.yaml").write_text(SUITE)
-    assert karat("run", "suite.karat.yaml", "--target", f"replay:{recording}", "--results-dir", "runs").code == 0
+def test_suite_has_the_same_figures_as_its_own_audit(carob: Carob, recording: str) -> None:
+    Path("suite.carob.yaml").write_text(SUITE)
+    assert carob("run", "suite.carob.yaml", "--target", f"replay:{recording}", "--results-dir", "runs").code == 0
     (journal,) = Path("runs").glob("*Z.jsonl")
-    audit = karat_library.audit(journal)
-    assert karat("audit", "--grader", "karat:suite.karat.yaml", str(journal), "--results-dir", "out").code == 0
+    audit = carob_library.audit(journal)
+    assert carob("audit", "--grader", "carob:suite.carob.yaml", str(journal), "--results-dir", "out").code == 0
     rows = {row["name"]: row for row in report(Path("out"))["operators"]}  # type: ignore[attr-defined]
     assert audit.summary.rate.tried > 60
     for operator in audit.summary.operators:
@@ -74,17 +74,17 @@ def test_suite_has_the_same_figures_as_its_own_audit(karat: Karat, recording: st
         assert (killed, tried) == (operator.rate.killed, operator.rate.tried), operator.name
 
 
-def test_suite_without_the_case_of_a_trace_audits_nothing_of_it(karat: Karat, recording: str) -> None:
-    Path("suite.karat.yaml").write_text(SUITE)
-    ran = karat("audit", "--grader", "karat:suite.karat.yaml", recording, "--results-dir", "out")
+def test_suite_without_the_case_of_a_trace_audits_nothing_of_it(carob: Carob, recording: str) -> None:
+    Path("suite.carob.yaml").write_text(SUITE)
+    ran = carob("audit", "--grader", "carob:suite.carob.yaml", recording, "--results-dir", "out")
     assert ran.code == 0
     assert "2 traces audited, 4 not" in ran.out
     assert "the suite has no case 'c5'" in ran.out
 
 
-def test_command_gets_json_and_its_last_line_counts(karat: Karat, recording: str) -> None:
+def test_command_gets_json_and_its_last_line_counts(carob: Carob, recording: str) -> None:
     Path("judge.sh").write_text(COMMAND)
-    ran = karat("audit", "--grader", "command:sh judge.sh", first_of(recording), "--results-dir", "out")
+    ran = carob("audit", "--grader", "command:sh judge.sh", first_of(recording), "--results-dir", "out")
     assert (ran.code, ran.err) == (0, "")
     assert "1 trace audited" in ran.out
     rows = {row["name"]: row["caught"] for row in report(Path("out"))["operators"]}  # type: ignore[attr-defined]
@@ -101,21 +101,21 @@ def test_command_gets_json_and_its_last_line_counts(karat: Karat, recording: str
         pytest.param("import time; time.sleep(60)", "no verdict within 0.5 s", id="hangs"),
     ],
 )
-def test_command_without_a_verdict_is_an_error(karat: Karat, recording: str, code: str, words: str) -> None:
+def test_command_without_a_verdict_is_an_error(carob: Carob, recording: str, code: str, words: str) -> None:
     Path("judge.py").write_text(code)
-    ran = karat("audit", "--grader", f"command:{sys.executable} judge.py", first_of(recording), "--timeout", "0.5")
+    ran = carob("audit", "--grader", f"command:{sys.executable} judge.py", first_of(recording), "--timeout", "0.5")
     assert ran.code == 5
     assert words in ran.out
 
 
-def test_test_of_pytest_judges_traces(karat: Karat, recording: str) -> None:
+def test_test_of_pytest_judges_traces(carob: Carob, recording: str) -> None:
     Path("test_agent.py").write_text(TEST)
-    ran = karat("audit", "--grader", "pytest:test_agent.py::test_calls", first_of(recording), "--results-dir", "out")
+    ran = carob("audit", "--grader", "pytest:test_agent.py::test_calls", first_of(recording), "--results-dir", "out")
     assert (ran.code, ran.err) == (0, "")
     rows = {row["name"]: row["caught"] for row in report(Path("out"))["operators"]}  # type: ignore[attr-defined]
     assert rows["tool-dropped"]["killed"] == rows["tool-dropped"]["tried"] == 1
     assert rows["tool-doubled"]["killed"] == 0
-    broken = karat("audit", "--grader", "pytest:test_agent.py::test_breaks", first_of(recording))
+    broken = carob("audit", "--grader", "pytest:test_agent.py::test_breaks", first_of(recording))
     assert broken.code == 5
     assert "KeyError in call of the test: 'nothing of the kind'" in broken.out
 
@@ -128,11 +128,11 @@ def test_test_of_pytest_judges_traces(karat: Karat, recording: str) -> None:
         (["--grader", "python:judge.py:is_right", "{}"], "there is no file"),
         (["--grader", "python:math:nothing", "{}"], "math has no 'nothing'"),
         (["--grader", "python:math:hypot2", "nowhere.jsonl"], "nowhere.jsonl: no such file or folder. Check the path."),
-        (["--grader", "python:{judges}:takes_two", "{}"], "takes 'first' and 'second', which Karat does not know"),
+        (["--grader", "python:{judges}:takes_two", "{}"], "takes 'first' and 'second', which Carob does not know"),
         (["--grader", "command:./nowhere", "{}"], "there is no program './nowhere'"),
         (["--grader", "command: ", "{}"], "names no grader"),
-        (["--grader", "deepeval:ExactMatchMetric", "{}"], "Install it next to Karat: pip install deepeval"),
-        (["--grader", "inspect:includes", "{}"], "Install it next to Karat: pip install inspect-ai"),
+        (["--grader", "deepeval:ExactMatchMetric", "{}"], "Install it next to Carob: pip install deepeval"),
+        (["--grader", "inspect:includes", "{}"], "Install it next to Carob: pip install inspect-ai"),
         (["--grader", "pytest:nowhere.py::test_it", "{}"], "names no test"),
         (["--grader", "python:{judges}:honest", "{}", "--min-caught", "call=0.9"], "Did you mean 'calls'?"),
         (["--grader", "python:{judges}:honest", "{}", "--min-caught", "90%"], "'90%' is not a share"),
@@ -147,18 +147,18 @@ def test_test_of_pytest_judges_traces(karat: Karat, recording: str) -> None:
     ],
 )
 def test_mistakes_are_one_line_that_says_how_to_fix_them(
-    karat: Karat, recording: str, arguments: list[str], words: str
+    carob: Carob, recording: str, arguments: list[str], words: str
 ) -> None:
     judges = Path(__file__).with_name("judges.py")
     filled = [part.replace("{judges}", str(judges)).replace("{}", recording) for part in arguments]
-    ran = karat("audit", *filled)
+    ran = carob("audit", *filled)
     assert (ran.code, ran.out) == (4, "")
     assert words in ran.err
     assert len(ran.err.strip().splitlines()) == 1
 
 
-def test_a_second_report_keeps_the_first(karat: Karat, recording: str) -> None:
+def test_a_second_report_keeps_the_first(carob: Carob, recording: str) -> None:
     for _ in range(2):
         spec = f"python:{Path(__file__).with_name('judges.py')}:always_yes"
-        assert karat("audit", "--grader", spec, recording, "--results-dir", "out", "--asks", "1").code == 0
+        assert carob("audit", "--grader", spec, recording, "--results-dir", "out", "--asks", "1").code == 0
     assert len(list(Path("out").iterdir())) == 6

@@ -1,4 +1,4 @@
-"""The renderings of an audit of a grader, to the letter, and with harmful text. KARAT_UPDATE_GOLDEN=1 writes them."""
+"""The renderings of an audit of a grader, to the letter, and with harmful text. CAROB_UPDATE_GOLDEN=1 writes them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from markdown_it import MarkdownIt
 
-from karat.analysis.audit.graders.model import (
+from carob.analysis.audit.graders.model import (
     AcceptedMutant,
     Bias,
     ClaimFigures,
@@ -21,12 +21,12 @@ from karat.analysis.audit.graders.model import (
     TraceFigures,
     UnauditedTrace,
 )
-from karat.analysis.audit.graders.report import grader_html, grader_json, grader_markdown, grader_sections
-from karat.analysis.audit.graders.terminal import grader_lines
-from karat.analysis.audit.model import Rate
-from karat.model.trace import ToolCall, Trace
-from karat.reports.sections import TERMINAL_ROWS
-from karat.scoring.intervals import Estimate
+from carob.analysis.audit.graders.report import grader_html, grader_json, grader_markdown, grader_sections
+from carob.analysis.audit.graders.terminal import grader_lines
+from carob.analysis.audit.model import Rate
+from carob.model.trace import ToolCall, Trace
+from carob.reports.sections import TERMINAL_ROWS
+from carob.scoring.intervals import Estimate
 from reports.runs import HOSTILE
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -97,7 +97,7 @@ RENDERED = {
 def test_golden(name: str, kind: str) -> None:
     data = RENDERED[kind](REPORTS[name])
     place = GOLDEN / f"{name}.{kind}"
-    if os.environ.get("KARAT_UPDATE_GOLDEN"):
+    if os.environ.get("CAROB_UPDATE_GOLDEN"):
         place.write_bytes(data)
     assert data == place.read_bytes()
 

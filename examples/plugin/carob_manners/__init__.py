@@ -1,0 +1,1 @@
+"""A check, a target, a report and a suite format for Carob."""

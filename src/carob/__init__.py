@@ -1,0 +1,29 @@
+"""Carob: contract tests for AI agents.
+
+The public names are loaded when they are first used: importing Carob opens nothing and loads nothing. Which they are,
+and where, is in `__init__.pyi` alone, which type checkers read as well.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from carob.version import __version__ as __version__
+
+with open(f"{__file__}i", encoding="utf-8") as stub:
+    _LINES = [line.split() for line in stub if line.startswith("from carob")]
+_HOME = {name: home for _, home, _, name, *_ in _LINES}
+__all__ = sorted(_HOME)
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        from difflib import get_close_matches
+
+        near = "".join(f". Did you mean {found!r}?" for found in get_close_matches(name, __all__, n=1, cutoff=0.5))
+        raise AttributeError(f"module 'carob' has no attribute {name!r}{near}")
+    return getattr(import_module(_HOME[name]), name)

@@ -1,0 +1,1 @@
+"""`carob check`: what share of recorded conversations broke a rule, which ones, and since when."""

@@ -1,0 +1,172 @@
+"""What the answer claims to have done, and what was done: by the `effects` that the suite declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+from msgspec import Struct
+
+from carob.checks.base import (
+    ANSWER,
+    CALLS,
+    Check,
+    excerpt,
+    own_field,
+    read_with,
+    unreadable,
+    unsure,
+)
+from carob.checks.effects.claimed_ids import find_unproved_id
+from carob.checks.sample_traces import UNSEEN_TOOLS, calls, performs
+from carob.checks.tools.names import describe_calls, why_unseen
+from carob.model.check import CheckProblem, Example, Expected
+from carob.model.trace import ToolCall, Trace
+from carob.model.verdict import CheckResult, EvidenceLocation, Group, Status
+from carob.text.exit_codes import is_shell_tool
+from carob.text.folding import fold
+from carob.text.prose.claims import Claim, claims
+from carob.text.prose.sentences import find_listed
+from carob.text.tool_names import is_any_named
+from carob.text.tool_results import parse_result
+from carob.text.words import WordLists
+
+NO_EFFECTS = "no effects are declared. Add to the suite or carob.toml, for each tool that changes something: "
+DESK = {
+    "book_*": ["booked", "booking is confirmed"],
+    "refund": ["refunded"],
+    "@effects": ["all set"],
+    "none": ["shipped"],
+}
+"""The effects of the examples."""
+SHIPPED = ToolCall("get_order", {}, result={"status": "Shipped"}, success=True)
+BIND_TO_COMMAND = (
+    "{} runs any command, so that one of them succeeded supports no claim. Bind the words to a command: "
+    "claims: {{tests: {{words: [tests pass], run: '^pytest'}}}} with `claims: true`"
+)
+LOOKED_UP = performs(SHIPPED, text="Your order has been shipped.")
+
+
+def lines_to_add(tools: Sequence[str] = ()) -> str:
+    """How effects are declared, by the tools that are known."""
+    declarations = ", ".join(f"{tool}: [...]" for tool in tools) or "issue_refund: [refunded, issued]"
+    return f"{NO_EFFECTS}effects: {{{declarations}}}"
+
+
+class NoFalseSuccess(Check, Struct, frozen=True):
+    """Every deed that the answer claims in the words of `effects` was done in this conversation, by its tools."""
+
+    name: ClassVar = "no_false_success"
+    failure: ClassVar = ("no ", "a ")
+    group: ClassVar = Group.TOOL_HYGIENE
+    channels: ClassVar = ANSWER | CALLS
+    prohibits: ClassVar = True
+    description: ClassVar = "only claims that a successful call supports"
+    field: ClassVar = own_field(
+        Literal[True],
+        "What the answer claims to have done, in the words of `effects`, was done by a tool that succeeded.",
+    )
+    examples: ClassVar = (
+        Example({"effects": DESK}, calls("book_slot:ok", text="I booked it for you."), Status.PASSED),
+        Example({"effects": DESK}, calls("book_slot:failed", text="I booked it for you."), Status.FAILED),
+        Example({"effects": DESK}, calls("book_slot:failed", text="It could not be booked."), Status.PASSED),
+        Example({"effects": DESK}, calls("find_slot:ok", text="Your slot to May is booked!"), Status.FAILED),
+        Example({"effects": DESK}, calls("refund:ok", text="You are all set."), Status.PASSED),
+        Example({"effects": DESK}, calls("refund:ok", text="It has been shipped."), Status.FAILED),
+        Example({"effects": DESK}, calls("book_slot:pending", text="I booked it for you."), Status.UNKNOWN),
+        Example({"effects": DESK}, calls("book_slot:failed book_slot:ok", text="Booked at last."), Status.PASSED),
+        Example({"effects": DESK}, LOOKED_UP, Status.UNKNOWN),
+        Example({"effects": DESK}, UNSEEN_TOOLS, Status.PASSED),
+        Example({}, calls("book_slot:ok", text="I booked it for you."), Status.UNKNOWN),
+    )
+    effects: dict[str, tuple[str, ...]] = {}
+    words: dict[str, tuple[str, ...]] = {}
+
+    read = read_with("", "effects", "words")
+
+    @classmethod
+    def unused_fields(cls, expected: Expected) -> Iterator[CheckProblem]:
+        if "no_false_success" in expected and not expected.get("effects"):
+            yield CheckProblem("no-effects", f"{lines_to_add()}.", ("no_false_success",))
+
+    def judge(self, trace: Trace) -> CheckResult:
+        if not self.effects:
+            return self.unknown(lines_to_add([*dict.fromkeys(call.name for call in trace.tool_calls)][:5]))
+        all_calls = calls_so_far(trace)
+        doubts = []
+        proved: list[str] = []
+        for claim in self.find_claims(trace):
+            false, doubtful = self._contradiction(claim, trace, all_calls)
+            if not false:
+                proved.append(claim.wording)
+            elif why := unsure(trace, [claim.span]) or doubtful:
+                doubts.append(f"{claim.wording!r} is claimed: {why}")
+            else:
+                where = EvidenceLocation("final_message", *claim.span)
+                return self.failed(f"it claims {false}: {describe_calls(trace)}", where)
+        if why := doubts[0] if doubts else unreadable(trace):
+            return self.unknown(why)
+        return self.passed(f"claims {', '.join(proved)}: {describe_calls(trace)}" if proved else "no claim")
+
+    def _contradiction(self, claim: Claim, trace: Trace, all_calls: Sequence[ToolCall]) -> tuple[str, str | None]:
+        """What no call supports of a claim, empty if one does; and why it may be true all the same."""
+        succeeded = [call for call in all_calls if call.success is True and is_any_named(claim.tools, call.name)]
+        if succeeded and all(is_shell_tool(call.name) for call in succeeded):
+            return repr(claim.wording), BIND_TO_COMMAND.format(succeeded[0].name)
+        words = WordLists.of(self.words)
+        admits = bool(find_listed(trace.final_message, "failure", words))
+        quote = repr(excerpt(trace.final_message[slice(*claim.span)]))
+        if succeeded and (admits or not _failed_now(claim, trace)):
+            other = find_unproved_id(trace.final_message, claim.span, succeeded, words)
+            whose = f"no successful call to {' or '.join(claim.tools)} is about {other}"
+            return (f"{quote} of {other}: {whose}" if other else ""), _why_unknown(claim, trace, all_calls)
+        whose = f"no call to {' or '.join(claim.tools)} succeeded" if claim.tools else "no tool can do that"
+        return f"{quote}: {whose}{' in this turn' if succeeded else ''}", _doubt(claim, trace, all_calls)
+
+    def find_claims(self, trace: Trace) -> list[Claim]:
+        return claims(trace.final_message, self.effects, WordLists.of(self.words))
+
+
+def calls_so_far(trace: Trace) -> list[ToolCall]:
+    """The calls of the conversation up to the answer: of setup prompts, of earlier turns, of this one."""
+    return [*trace.setup_calls, *(call for turn in trace.earlier for call in turn.tool_calls), *trace.tool_calls]
+
+
+def _failed_now(claim: Claim, trace: Trace) -> bool:
+    """Whether all calls of this turn failed, so that an earlier success is not what the answer claims."""
+    now = [call for call in trace.tool_calls if call.called and is_any_named(claim.tools, call.name)]
+    return bool(now) and all(call.success is False for call in now)
+
+
+def _doubt(claim: Claim, trace: Trace, all_calls: Sequence[ToolCall]) -> str | None:
+    """Why the deed may have been done although no call shows it."""
+    if why := _why_unknown(claim, trace, all_calls):
+        return why
+    for call in all_calls:
+        if call.success is True and _holds(parse_result(call.result), fold(claim.wording)):
+            return f"{call.name} returned {claim.wording!r} as a value, and the answer may be repeating that"
+    return None
+
+
+def _why_unknown(claim: Claim, trace: Trace, all_calls: Sequence[ToolCall]) -> str | None:
+    """Why a call that did it may not have been seen, or not how it ended."""
+    for turn in (trace, *trace.earlier):
+        if why := why_unseen(turn, claim.tools):
+            return why
+    for call in all_calls:
+        if not is_any_named(claim.tools, call.name):
+            continue
+        if call.has_unknown_outcome:
+            return f"it is unknown whether {call.name} succeeded"
+        if call.success is True and call.unobserved:
+            return f"{call.name}: {next(iter(call.unobserved.values()))}"
+    return None
+
+
+def _holds(value: Any, wording: str) -> bool:
+    """Whether a result holds this very word as a value."""
+    if isinstance(value, str):
+        return fold(value).strip() == wording
+    if isinstance(value, Mapping):
+        return any(_holds(item, wording) for item in value.values())
+    return isinstance(value, list | tuple) and any(_holds(item, wording) for item in value)

@@ -1,0 +1,261 @@
+"""Checks that the code or tools of others decide: code of a suite, a team's function, another tool."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import shutil
+import sys
+import types
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, TypedDict, get_type_hints
+
+import msgspec
+from msgspec import Meta, Struct, structs
+
+from carob.checks.base import (
+    AnswerCheck,
+    Check,
+    CheckRequest,
+    Phrase,
+    each,
+    excerpt,
+    own_field,
+    quote_answer,
+    read_each,
+    unreadable,
+)
+from carob.checks.sample_traces import says
+from carob.errors import ConfigError
+from carob.model.check import CheckProblem, Example, Expected, Field
+from carob.model.suite import UNJUDGED
+from carob.model.trace import Trace
+from carob.model.verdict import CheckResult, Group, Status
+from carob.suites.shapes.containers import KnownKeys
+from carob.suites.shapes.types import shape_of
+
+SECONDS = 10.0
+MOST_SAID = 1 << 20
+UNTRUSTED = "the suite's code was not run: add --trust-code if you trust it"
+_FOLDER = Path(__file__).parent / "code_runners"
+_KEPT = ("PATH", "HOME", "LANG", "SYSTEMROOT", "TMPDIR")
+"""What the code sees of the environment: keys and tokens are none of its business."""
+
+
+class CodeRule(TypedDict, total=False):
+    """Code that judges the answer, and what it is given."""
+
+    language: Annotated[Literal["javascript", "python"], Meta(description="The language of the code.")]
+    code: Annotated[Phrase, Meta(description="An expression, or the body of a function of `output` and `context`.")]
+    file: Annotated[Phrase, Meta(description="The file that contains the function.")]
+    function: Annotated[Phrase, Meta(description="The name of the function in the file.")]
+    context: Annotated[dict[str, Any], Meta(description="Additional data for the code.")]
+    threshold: Annotated[float, Meta(description="The lowest score that passes, if the code returns a number.")]
+    negated: Annotated[Literal[True], Meta(description="Invert the check: it must fail.")]
+
+
+class Code(AnswerCheck, Struct, frozen=True):
+    """Code of the suite accepts the answer; without `--trust-code` it is not run, and the check is unknown."""
+
+    name: ClassVar = "code"
+    group: ClassVar = Group.QA
+    shows: ClassVar = frozenset({Status.UNKNOWN})
+    field: ClassVar = own_field(
+        Annotated[list[CodeRule], Meta(min_length=1)],
+        "Code that judges the answer, one check per entry; it is run only with `--trust-code`.",
+    )
+    examples: ClassVar = (Example({"language": "python", "code": "'Hi' in output"}, says("Hi"), Status.UNKNOWN),)
+    language: Literal["javascript", "python"]
+    code: str = ""
+    file: str = ""
+    function: str = ""
+    context: dict[str, Any] = {}
+    threshold: float | None = None
+    negated: bool = False
+
+    read = read_each()
+
+    @property
+    def description(self) -> str:
+        source = f"{self.file}{f':{self.function}' if self.function else ''}" if self.file else excerpt(self.code)
+        return f"{'not: ' if self.negated else ''}{self.language} accepts it: {source}"
+
+    def validate(self) -> Iterator[CheckProblem]:
+        if bool(self.code.strip()) == bool(self.file):
+            yield CheckProblem("invalid-value", "give either code or file.")
+
+    def judge(self, trace: Trace) -> CheckResult:
+        return self.unknown(UNTRUSTED)
+
+
+class TrustedCode(Code, frozen=True):
+    """The same, where the user trusts the code."""
+
+    def judge(self, trace: Trace) -> CheckResult:
+        if why := unreadable(trace):
+            return self.unknown(why)
+        program = sys.executable if self.language == "python" else shutil.which("node")
+        if program is None:
+            return self.unknown("node is not installed, and JavaScript cannot be run without it")
+        job = {"output": trace.final_message, "context": self.context, "code": self.code}
+        job |= {"file": os.path.abspath(self.file) if self.file else "", "function": self.function}
+        runner = _FOLDER / ("run.py" if self.language == "python" else "run.mjs")
+        return self._read_result(run_job([program, str(runner)], job))
+
+    def _read_result(self, answer: dict[str, Any]) -> CheckResult:
+        result, error = answer.get("result"), answer.get("error")
+        if error is not None:
+            return CheckResult(self.name, self.group, Status.ERROR, self.description, excerpt(str(error)))
+        graded = result if isinstance(result, dict) else {}
+        reason = excerpt(str(graded.get("reason", graded.get("comment", json.dumps(result)))))
+        if isinstance(result, dict):
+            passed, score = graded.get("pass", graded.get("pass_")), graded.get("score")
+            is_whole = isinstance(score, int | float) and isinstance(graded.get("reason"), str)
+            result = passed if is_whole and isinstance(passed, bool) else None
+        if isinstance(result, str) and result.lower() in ("true", "false"):
+            result = result.lower() == "true"
+        if isinstance(result, bool):
+            accepted = result
+        elif isinstance(result, int | float):
+            accepted = result > 0 if self.threshold is None else result >= self.threshold
+        else:
+            what = "which is not true, false, a number or an object with `pass`, `score` and `reason`"
+            why = f"the code returned {excerpt(json.dumps(answer.get('result')))}, {what}"
+            return CheckResult(self.name, self.group, Status.ERROR, self.description, why)
+        return self.passed(reason) if accepted is not self.negated else self.failed(reason)
+
+
+def run_job(command: list[str], job: dict[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
+    """What the code gave: `result`, or `error`. It and all that it started end with the deadline."""
+    import subprocess  # late, as is what ends processes: few suites hold code
+
+    from carob.system.process_tree import kill_group
+
+    environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            start_new_session=True,
+        )
+    except OSError as error:
+        return {"error": f"it cannot be started: {error.strerror}"}
+    with process:  # which closes its pipes and reaps it
+        try:
+            out, _ = process.communicate(json.dumps(job).encode(), timeout=seconds)
+        except subprocess.TimeoutExpired:
+            return {"error": f"it took longer than {seconds:g} s"}
+        finally:
+            kill_group(process.pid)
+    try:
+        answer = json.loads(out[-MOST_SAID:] or b"null")
+    except ValueError:
+        answer = None
+    return answer if isinstance(answer, dict) else {"error": f"it ended with code {process.returncode} and no result"}
+
+
+GROUP = "team"
+STATUSES = {True: Status.PASSED, False: Status.FAILED, None: Status.UNKNOWN}
+ANSWERS = "True, False, a CheckResult, or a tuple of (True, False or None) and what was found"
+
+
+class FunctionCheck(Check, Struct, frozen=True):
+    """What a function of the team says of a trace and of the value that a suite gives it."""
+
+    function: ClassVar[Callable[[Trace, object], object]]
+    value: object
+
+    @classmethod
+    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
+        if cls.name in expected:
+            yield CheckRequest({"value": expected[cls.name]}, (cls.name,))
+
+    @property
+    def description(self) -> str:
+        return f"{self.name}: {excerpt(msgspec.json.encode(self.value).decode())}"
+
+    def judge(self, trace: Trace) -> CheckResult:
+        answer = type(self).function(trace, deepcopy(self.value))
+        if isinstance(answer, CheckResult):
+            expected = answer.expected or self.description
+            return structs.replace(answer, name=self.name, group=self.group, expected=expected)
+        status, detail = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, quote_answer(trace))
+        if not (isinstance(detail, str) and (isinstance(status, bool) or (status is None and answer is not None))):
+            raise TypeError(f"{self.name} returned {excerpt(repr(answer))}, not {ANSWERS}")
+        return CheckResult(self.name, self.group, STATUSES[status], self.description, excerpt(detail))
+
+
+def from_function(name: str, function: Callable[..., object]) -> type[Check]:
+    """The check that a function is. Raises ConfigError if it cannot be one."""
+    about = (inspect.getdoc(function) or f"What {name} says about the answer.").split("\n")[0]
+    attributes = {
+        "__doc__": about,
+        "name": name,
+        "group": getattr(function, "group", GROUP),
+        "fields": (Field(name, _value_type(function), f"{about.rstrip('.')}."),),
+        "examples": tuple(_example(example) for example in getattr(function, "examples", ())),
+        "function": staticmethod(function),
+    }
+    return types.new_class(name, (FunctionCheck,), {"frozen": True}, exec_body=lambda body: body.update(attributes))
+
+
+def _value_type(function: Callable[..., object]) -> object:
+    if inspect.iscoroutinefunction(function):
+        raise ConfigError("it is async.", fix="A check must not be async: write it as a plain function.")
+    try:
+        signature = inspect.signature(function)
+        signature.bind(None, None)
+    except (TypeError, ValueError) as error:
+        why = f"it cannot be called with the trace and the value: {error}."
+        raise ConfigError(why, fix="Give it the parameters `trace` and `value`; others need a default.") from error
+    try:
+        hints = get_type_hints(function, include_extras=True)
+    except Exception as error:  # annotations are the user's code
+        raise ConfigError(f"its types cannot be read: {type(error).__name__}: {error}.") from error
+    second = list(signature.parameters.values())[1:2]
+    hint = hints.get(second[0].name, object) if second and second[0].kind is not second[0].VAR_POSITIONAL else object
+    shape_of(hint, KnownKeys())
+    return hint
+
+
+def _example(example: object) -> Example:
+    """`(value, answer or trace, True, False or None)`, with a Status in place of those if that is clearer."""
+    value, trace, status = example if isinstance(example, tuple) and len(example) == 3 else (None, None, "")
+    example_trace = Trace(case_id="example", final_message=trace, tool_calls=()) if isinstance(trace, str) else trace
+    example_status = STATUSES[status] if isinstance(status, bool | None) else status
+    if not isinstance(example_trace, Trace) or example_status not in (*STATUSES.values(), Status.ERROR):
+        fix = "Write each as (value, answer or Trace, True, False or None)."
+        raise ConfigError(f"{excerpt(repr(example))} is not an example.", fix=fix)
+    return Example({"value": value}, example_trace, Status(example_status))
+
+
+class Unjudged(Check, Struct, frozen=True):
+    """An expectation that only another tool can judge: counted and reported, never a pass and never a failure."""
+
+    name: ClassVar = UNJUDGED
+    description_format: ClassVar = "{self.what}"
+    group: ClassVar = Group.QA
+    shows: ClassVar = frozenset({Status.UNJUDGED})
+    fields: ClassVar = (
+        Field(
+            "unjudged",
+            Annotated[list[Phrase], Meta(min_length=1)],
+            "Something that only another tool can judge, such as a rubric: reported as not judged, one per entry.",
+            since="1",
+        ),
+    )
+    examples: ClassVar = (Example({"what": "llm-rubric: is polite"}, says("Gladly."), Status.UNJUDGED),)
+    what: str
+
+    @classmethod
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+        return each("unjudged", "what", expected)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        return CheckResult(self.name, self.group, Status.UNJUDGED, self.what)

@@ -1,0 +1,225 @@
+"""`carob`: finds the command, runs it, and turns what went wrong into one line and an exit code."""
+
+from __future__ import annotations
+
+import io
+import os
+import select
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import click
+
+from carob.cli.usage import explain, suggest_command
+from carob.errors import ExitCode, CarobError, SuiteError
+from carob.version import __version__
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+GROUPS = {
+    "Start": ("init", "inspect", "draft"),
+    "Test an agent": ("run", "resume", "rerun", "rescore", "stress", "tape"),
+    "See what happened": ("view", "report", "compare", "matrix", "history", "baseline"),
+    "Judge and guard conversations": ("check", "watch", "guard"),
+    "Test the tests": ("validate", "lint", "audit", "coverage", "effects", "self-test"),
+    "Suites and editors": ("list", "convert", "schema", "mcp"),
+}
+COMMANDS = tuple(name for names in GROUPS.values() for name in names)
+"""Each is `command` of the module of its name."""
+ROOM = 200
+"""No short help is cut."""
+COMPLETE = "_CAROB_COMPLETE"
+"""Set by the shell where it wants a line completed, or the script that does so."""
+NOWHERE = "carob: the current folder no longer exists. Change to another one."
+
+
+class Commands(click.Group):
+    """Imports the module of a command when that command is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"carob.cli.{cmd_name.replace('-', '_')}").command
+        if COMPLETE in os.environ:
+            from carob.cli.completion import attach  # late: it loads what only completing needs
+
+            attach(command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Every command under what one does with it."""
+        for title, names in GROUPS.items():
+            commands = [(name, command) for name in names if (command := self.get_command(ctx, name))]
+            with formatter.section(title):
+                formatter.write_dl([(name, command.get_short_help_str(ROOM)) for name, command in commands])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            raise click.UsageError(f"{error.message} {suggest_command(args[0], COMMANDS)}".rstrip(), ctx) from error
+
+
+@click.group(
+    cls=Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
+)
+@click.version_option(__version__, prog_name="carob", message="%(prog)s %(version)s")
+@click.pass_context
+def carob(context: click.Context) -> int:
+    """Contract tests for AI agents: run the real agent, judge every case with deterministic checks.
+
+    \b
+    Start here:
+      carob init                                       find the agent, write a suite, run it
+      carob validate suite.json                        is the suite sound?
+      carob run suite.json --target python:agent:ask   run it and judge the answers
+      carob rescore carob-results/JOURNAL.jsonl        judge a recorded run again, no agent
+
+    \b
+    Exit codes: 0 every case passed, 1 one did not, 2 interrupted (resume it),
+    3 Carob failed or could not write, 4 usage or suite error, 5 no case selected.
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help(), err=True)
+        return ExitCode.USAGE
+    return ExitCode.OK
+
+
+def main() -> None:
+    """The command line of this process."""
+    out = patient_streams()
+    sys.exit(final_exit_code(out, run(sys.argv[1:])))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line; the exit code."""
+    try:
+        if COMPLETE in os.environ:
+            return _complete(arguments)
+        return int(carob.main(arguments, prog_name="carob", standalone_mode=False) or 0)
+    except SuiteError as error:
+        print_error(str(error))
+        return ExitCode.USAGE
+    except CarobError as error:
+        print_error(NOWHERE if _is_nowhere() else f"carob: {error}")
+        return error.exit_code
+    except click.ClickException as error:
+        print_error(f"carob: {explain(error)}")
+        return ExitCode.USAGE
+    except (KeyboardInterrupt, click.Abort):
+        print_error("carob: interrupted")
+        return ExitCode.INTERRUPTED
+    except Exception:  # noqa: BLE001 - what gets here is our own bug, and its traceback is wanted
+        if _is_nowhere():
+            print_error(NOWHERE)
+            return ExitCode.USAGE
+        import traceback
+
+        traceback.print_exc()
+        print_error("carob: this is a bug in Carob; please report it with the lines above")
+        return ExitCode.INTERNAL
+    except BaseException as error:  # noqa: BLE001 - raised by code of the agent's that the event loop calls, not Carob
+        error_text = " ".join(f"{type(error).__name__}: {error}".split())
+        print_error(
+            f"carob: {error_text} ended the run, outside its cases; without --workers 0 it would end only a worker"
+        )
+        return ExitCode.INTERNAL
+
+
+def _complete(arguments: list[str]) -> int:
+    """What the shell asks for at a Tab."""
+    try:
+        carob.main(arguments, prog_name="carob", complete_var=COMPLETE, standalone_mode=False)
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    return ExitCode.OK
+
+
+def print_error(text: str) -> None:
+    """Say what is wrong. A message may quote a file, an address or an agent: nothing in it may steer the terminal, and
+    no password of an address is shown.
+    """
+    from carob.journal.redaction import Redactor
+    from carob.text.wording import visible
+
+    click.echo("\n".join(map(visible, Redactor().text(text).split("\n"))), err=True)
+
+
+def _is_nowhere() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
+
+
+class Descriptor(io.RawIOBase):
+    """A file descriptor. Once it takes no more, what is written goes nowhere, and the work goes on."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._is_terminal = os.isatty(number)
+        self._closed_to_us = False
+        self.failure: OSError | None = None
+
+    def fileno(self) -> int:
+        return self._number
+
+    def isatty(self) -> bool:
+        return self._is_terminal
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Buffer, /) -> int:
+        size = memoryview(data).nbytes
+        while not self._closed_to_us:
+            try:
+                return os.write(self._number, data)
+            except BlockingIOError:
+                select.select([], [self._number], [])
+            except BrokenPipeError:
+                self._closed_to_us = True
+            except OSError as error:
+                self._closed_to_us = True
+                self.failure = error
+        return size
+
+
+def patient_streams() -> Descriptor:
+    """Put patient streams in place of stdout and stderr; the descriptor of stdout, which shows how it went."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number is this one: no other file may take its place
+    out, err = Descriptor(1), Descriptor(2)
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    sys.stdout = _text(out, encoding, line_buffering=out.isatty())
+    sys.stderr = _text(err, encoding, line_buffering=True)
+    return out
+
+
+def final_exit_code(out: Descriptor, code: int) -> int:
+    """The exit code once everything is written: output that was lost to a broken disk is a failure of its own."""
+    sys.stdout.flush()
+    if out.failure is None:
+        return code
+    print(f"carob: the output could not be written: {out.failure.strerror}. [output]", file=sys.stderr)
+    return ExitCode.INTERNAL
+
+
+def _text(raw: Descriptor, encoding: str, *, line_buffering: bool) -> io.TextIOWrapper:
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw), encoding=encoding, errors="backslashreplace", line_buffering=line_buffering
+    )

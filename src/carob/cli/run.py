@@ -1,0 +1,181 @@
+"""`carob run`"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from carob.cli.options import most_failures, read_verbosity, run_options, selection
+from carob.errors import ExitCode
+from carob.system.gc_pause import gc_frozen
+
+if TYPE_CHECKING:
+    from carob.api import Config, PlannedColumn, RunResult
+    from carob.model.suite import Suite
+    from carob.terminal.screen import Verbosity
+
+
+@click.command(short_help="Run suites against an agent and judge every case.")
+@click.argument("suites", nargs=-1, required=True, metavar="SUITE...")
+@click.option(
+    "-t",
+    "--target",
+    "target",
+    multiple=True,
+    help="The agent: a spec such as python:module:function, or the name of a target in carob.toml. "
+    "Several are run one after the other, and shown side by side.",
+)
+@click.option(
+    "--matrix",
+    multiple=True,
+    metavar="KEY=A,B",
+    help="Run once with each value of an environment variable (in capitals) or of an option of the target, and show "
+    "the runs side by side.",
+)
+@selection
+@run_options
+def command(
+    suites: tuple[str, ...],
+    target: tuple[str, ...],
+    matrix: tuple[str, ...],
+    cases: list[str] | None,
+    categories: list[str] | None,
+    tags: list[str] | None,
+    keyword: str | None,
+    fail_fast: bool,
+    max_failures: int | None,
+    results_dir: Path | None,
+    reports: tuple[str, ...],
+    quiet: bool,
+    verbose: int,
+    **how: object,
+) -> int:
+    """Run suites against an agent, judge every case, and write a journal and reports.
+
+    \b
+    Targets:
+      python:module:function    a function, sync or async, that takes a prompt
+      langgraph:module:graph    a LangGraph graph, or a function that makes one
+      http://host/chat          a service that answers JSON or a stream; https:// too
+      openai:http://host/v1     a service that speaks OpenAI's protocol
+      ag-ui:http://host/agent   an AG-UI agent
+      ai-sdk:http://host/chat   a Vercel AI SDK route
+      a2a:http://host           an A2A agent
+      langgraph-server:http://host   a LangGraph Server
+      browser:http://host/      a web app with a chat, in a real browser
+      command:./agent --flag    a program: JSON on stdin, JSON lines on stdout
+      claude-code:; codex:; gemini:; opencode:; mini-swe-agent:   coding agents in a workspace
+      replay:traces.jsonl       recorded traces, or a journal
+      NAME                      [targets.NAME] of carob.toml
+
+    \b
+    Examples:
+      carob run suite.json --target python:my_agent:answer
+      carob run suite.json --target command:"./agent --json" --cases 'G*'
+      carob run suite.json --target staging -k 'G1 or (G2 and not slow)'
+      carob run suite.json --target staging --workers 2 --concurrency 8 --timeout 60
+      carob run suite.json --target staging --repeat 5 --shuffle 1
+      carob run suite.json --target staging --repeat auto --min-pass-rate 0.9
+      carob run suite.json --target staging --target canary --repeat 5
+      carob run suite.json --target staging --matrix MODEL=small,large --repeat 3
+    """
+    most = most_failures(fail_fast, max_failures)
+    with gc_frozen():
+        from carob import api
+
+        project = api.find_project()
+        loaded = [api.load_file(suite, project) for suite in suites]
+        chosen = api.select_each(loaded, api.Selection(cases, categories, tags, keyword))
+        config = api.read_config(project)
+        columns = api.plan_columns(target, matrix, config)
+    if len(chosen) * len(columns) > 1:
+        api.refuse_one_file(reports, project)
+    how |= {"categories": categories, "tags": tags, "keyword": keyword, "reports": reports}
+    verbosity = read_verbosity(quiet, verbose)
+    return _run_all(chosen, columns, config, most, results_dir, verbosity, selected=cases is not None, how=how)
+
+
+INTERRUPTED = "interrupted"
+EXIT_PRIORITY = (
+    ExitCode.INTERRUPTED, ExitCode.INTERNAL, ExitCode.USAGE, ExitCode.FAILED, ExitCode.NOTHING_SELECTED, ExitCode.OK,
+)  # fmt: skip
+
+
+def _run_all(
+    suites: Sequence[Suite],
+    columns: Sequence[PlannedColumn],
+    config: Config,
+    most: int | None,
+    results_dir: Path | None,
+    verbosity: Verbosity,
+    *,
+    selected: bool,
+    how: dict[str, Any],
+) -> int:
+    """Run one suite after the other in every column, until one says that nothing more is to be run."""
+    from carob import api
+    from carob.terminal.live_run import run_with_progress
+
+    codes: list[int] = []
+    planned = [(suite, column) for suite in suites for column in columns]
+    failures = [0] * len(columns)
+    results: list[RunResult] = []
+    for number, (suite, column) in enumerate(planned, 1):
+        place = columns.index(column)
+        folder = results_dir or api.default_results_dir(suite.file, config)
+        options: dict[str, Any] = {
+            **how,
+            "cases": [case.id for case in suite.cases] if selected else None,
+            "max_failures": None if most is None else most - failures[place],
+            "results_dir": folder,
+            **({"target": column.target} if column.target else {}),
+            **({"matrix": column.matrix} if column.matrix else {}),
+        }
+        if len(columns) > 1 and verbosity > verbosity.QUIET:
+            click.echo(f"{'' if number == 1 else chr(10)}{column.label} ({place + 1} of {len(columns)})")
+        shown = verbosity if len(columns) == 1 or verbosity else type(verbosity).QUIET
+        result, stopped = run_with_progress(suite, partial(api.arun_by, config, suite, **options), shown)
+        results.append(result)
+        codes.append(result.exit_code)
+        failures[place] += result.summary.failed + result.summary.error
+        why = _why_stop(result, stopped, most, failures[place], is_only=len(columns) == 1)
+        if why == INTERRUPTED:
+            codes.append(ExitCode.INTERRUPTED)
+        if len(columns) > 1 and (why or place + 1 == len(columns)):
+            _write_matrix(results, folder)
+            results = []
+        if why and number < len(planned):
+            left = [" ".join((suite.file, column.label) if len(columns) > 1 else (suite.file,))
+                    for suite, column in planned[number:]]  # fmt: skip
+            click.echo(f"carob: {why}; not run: {', '.join(left)}", err=True)
+            break
+    return worst_exit_code(codes)
+
+
+def _why_stop(result: RunResult, stopped: bool, most: int | None, failures: int, *, is_only: bool) -> str:
+    """Why nothing more is to be run. A column that failed often enough ends alone: the others are still of use."""
+    if stopped:
+        return result.summary.incomplete or INTERRUPTED
+    if not is_only:
+        return ""
+    enough = most is not None and failures >= most
+    return f"stopped after {failures} failed case{'s' * (failures > 1)}" if enough else result.summary.incomplete
+
+
+def _write_matrix(results: Sequence[RunResult], folder: Path) -> None:
+    """The runs of one suite side by side: in the terminal, and as a page next to their journals."""
+    if len(results) < 2:
+        return
+    from carob import api
+    from carob.analysis.matrix.terminal import show_matrix_page
+
+    show_matrix_page(api.matrix(results), folder)
+
+
+def worst_exit_code(codes: Sequence[int]) -> int:
+    """One exit code for several suites: an interruption before what broke before a failure before a success."""
+    return min(codes, key=EXIT_PRIORITY.index)

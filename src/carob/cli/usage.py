@@ -1,0 +1,96 @@
+"""What to write instead of a command line that cannot be read: its command, its arguments, its options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from carob.text.wording import find_nearest, join_words
+
+OTHER_WORDS = {
+    "diff": "compare", "eval": "run", "evaluate": "run", "generate": "draft", "grid": "matrix", "import": "convert",
+    "judge": "rescore", "new": "init", "open": "view", "record": "tape", "replay": "tape", "retry": "rerun",
+    "serve": "view", "show": "report", "start": "init", "test": "run", "ui": "view",
+}  # fmt: skip
+"""What other tools call a command."""
+OTHER_OPTIONS = {
+    "agent": "target", "case": "cases", "case-id": "cases", "debug": "verbose", "filter": "k", "html": "report",
+    "id": "cases", "iterations": "repeat", "jobs": "workers", "json": "report", "junit": "report",
+    "junitxml": "report", "max-concurrency": "concurrency", "maxfail": "max-failures", "model": "option",
+    "n": "workers", "only": "cases", "out": "output", "parallel": "workers", "policy": "rules", "provider": "target",
+    "record": "tape", "replay": "tape", "runs": "repeat", "samples": "repeat", "seed": "shuffle", "tags": "tag",
+    "test": "cases", "threads": "concurrency", "trials": "repeat", "url": "target",
+}  # fmt: skip
+"""What other tools call an option; on the right, Carob's options without their dashes."""
+NUMBERS = {"integer": "a whole number", "float": "a number"}
+"""What click calls numbers, in plain words."""
+FILES = ("FILE", "PATH")
+"""The metavars of options that name a file."""
+
+
+def suggest_command(typed: str, names: Sequence[str]) -> str:
+    """The command that another tool calls so, or of which this is a slip."""
+    near = OTHER_WORDS.get(typed) or next((name for name in names if is_slip(typed, name)), "")
+    return f"Did you mean {near!r}?" if near in names else ""
+
+
+def is_slip(typed: str, name: str) -> bool:
+    """Whether one slip of a finger makes this of a name: a letter more, less or another, or two that changed places."""
+    if abs(len(typed) - len(name)) > 1 or typed == name:
+        return False
+    start = next(
+        (i for i, pair in enumerate(zip(typed, name, strict=False)) if pair[0] != pair[1]), len(min(typed, name))
+    )
+    short, other = typed[start:], name[start:]
+    return (
+        short[1:] == other[1:]
+        or short[1:] == other
+        or short == other[1:]
+        or (short[:2] == other[:2][::-1] and short[2:] == other[2:])
+    )
+
+
+def explain(error: click.ClickException) -> str:
+    """What click says of a command line, in one line, with what the command takes."""
+    message = _message(error)
+    message += "" if message.endswith((".", "?", "?)")) else "."
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is None:
+        return message
+    return " ".join(filter(None, (message, _describe(context, message), f"Try '{context.command_path} --help'.")))
+
+
+def _message(error: click.ClickException) -> str:
+    """What click says, with its guess of an option replaced by a likelier one."""
+    if isinstance(error, click.NoSuchOption) and error.ctx is not None:
+        return f"{error.message} {suggest_option(error.option_name, error.ctx.command)}".rstrip()
+    said = " ".join(error.format_message().split()).replace(" range.", ".")
+    for name, plain in NUMBERS.items():
+        said = said.replace(f"not a valid {name}.", f"not {plain}.")
+    return said
+
+
+def suggest_option(typed: str, command: click.Command) -> str:
+    """The option that another tool calls so, or of which this is a typing error, with what it takes."""
+    options = {name.lstrip("-"): p for p in command.params if isinstance(p, click.Option) for name in p.opts}
+    name = typed.lstrip("-")
+    near = OTHER_OPTIONS.get(name) if name not in options else None
+    option = options.get(near or find_nearest(name, options) or "")
+    if option is None:
+        return ""
+    takes = option.metavar or ""
+    return f"Did you mean {f'{max(option.opts, key=len)} {takes}'.rstrip()!r}?"
+
+
+def _describe(context: click.Context, message: str) -> str:
+    """The commands of a group, or the arguments of a command, where it is about them."""
+    command = context.command
+    if isinstance(command, click.Group) and context.parent is not None and "?" not in message:
+        return f"Commands: {', '.join(command.list_commands(context))}."
+    if message.startswith(("Missing argument", "Got unexpected")):
+        arguments = " ".join(p.make_metavar(context) for p in command.params if isinstance(p, click.Argument))
+        takes = f"Write it as `{context.command_path} {arguments}`." if arguments else "It takes no argument."
+        files = [p.opts[-1] for p in command.params if isinstance(p, click.Option) and p.metavar in FILES]
+        return f"{takes} A file goes with {join_words(files)}." if files and message.startswith("Got") else takes
+    return ""

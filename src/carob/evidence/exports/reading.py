@@ -1,0 +1,205 @@
+"""Files and folders of exports → conversations, one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import structs
+
+from carob.evidence.exports.assembly import assemble
+from carob.evidence.exports.base import ExportFormat, ExportRow, RowCollector, TraceNotes
+from carob.evidence.exports.catalog import FORMATS
+from carob.evidence.exports.files import ExportFile, Source, find_files, open_file
+from carob.evidence.exports.mlflow import MLFLOW
+from carob.evidence.exports.otlp import OTLP, split_requests
+from carob.evidence.exports.recognition import is_close, recognize, refuse_unknown
+from carob.evidence.exports.record import ExportError, RecordedConversation
+from carob.evidence.exports.spool import SpanSpool
+from carob.evidence.exports.tables import PARQUET, SQLITE, read_mlflow_database, read_parquet
+from carob.evidence.spans.otlp import SpanBatch, SpanRecord
+from carob.text.wording import did_you_mean, error_text, join_words
+
+CANNOT_READ = (ValueError, KeyError, TypeError, AttributeError, OverflowError)
+"""What a reader of a format raises for a row that is not as its format says."""
+PROTOBUF_SUFFIXES = (".pb", ".binpb", ".otlp")
+
+
+def read_conversations(sources: Sequence[Source], *, format: str = "") -> Iterator[RecordedConversation]:
+    """The conversations of files and folders; `-` is standard input, `format` the name of the format of all of them.
+
+    Files of messages come as they are read. Spans of a conversation may be in several files: they come at the end.
+    Raises CarobError with the place of the first row that cannot be read; nothing is skipped in silence.
+    """
+    with _Reader(_select(format)) as reader:
+        for source in sources:
+            for file in find_files(source):
+                yield from map(with_metadata, reader.read(file))
+        yield from map(with_metadata, reader.assemble())
+
+
+def split_files(sources: Sequence[Source], format: str = "") -> tuple[list[Source], list[Source]]:
+    """The files whose rows are whole conversations, each of which can be read apart, and the others, which cannot."""
+    whole = {each.name for each in FORMATS if each.read_conversation is not None}
+    apart: list[Source] = []
+    together: list[Source] = []
+    for file in (file for source in sources for file in find_files(source)):
+        (apart if (format or name_format(file)) in whole else together).append(file)
+    return apart, together
+
+
+def read_apart(file: Source, *, format: str = "") -> Iterator[RecordedConversation]:
+    """The conversations of a file whose rows are whole ones. Raises ExportError for one that has other rows too."""
+    with _Reader(_select(format)) as reader:
+        yield from map(with_metadata, reader.read(file))
+        if reader.has_parts:
+            problem = "some rows are conversations, and others are parts of conversations"
+            fix = "Export them to files of their own, or check them with --executor processes."
+            raise ExportError(problem, where=str(file), fix=fix)
+
+
+def with_metadata(conversation: RecordedConversation) -> RecordedConversation:
+    """The conversation, whose metadata the trace has too: rules look for it there."""
+    if not conversation.metadata:
+        return conversation
+    trace = conversation.trace
+    metadata = {**conversation.metadata, **trace.metadata}
+    return structs.replace(conversation, trace=structs.replace(trace, metadata=metadata))
+
+
+def _select(name: str) -> tuple[ExportFormat, ...]:
+    names = [format.name for format in FORMATS]
+    if name and name not in names:
+        problem = f"there is no format of exports {name!r} (known: {join_words(names, 'and')})"
+        raise ExportError(problem, fix=did_you_mean(name, names), slug="export-format")
+    return tuple(format for format in FORMATS if not name or format.name == name)
+
+
+class _Reader:
+    """The files of one call: rows that are conversations are passed on, spans are put aside by format."""
+
+    def __init__(self, formats: tuple[ExportFormat, ...]) -> None:
+        self._formats = formats
+        self._spools: dict[str, SpanSpool] = {}
+        self._collectors: dict[str, RowCollector] = {}
+
+    def __enter__(self) -> _Reader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for spool in self._spools.values():
+            spool.close()
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether anything was put aside."""
+        return bool(self._spools or self._collectors)
+
+    def read(self, source: Source) -> Iterator[RecordedConversation]:
+        """The conversations that are rows of this file."""
+        with open_file(source) as file:
+            beginning = file.beginning()
+            if beginning.startswith(SQLITE):
+                self._spool(MLFLOW.name, read_mlflow_database(file.require_path()), file.name)
+            elif beginning.startswith(PARQUET) or file.suffix == ".parquet":
+                yield from self._read_rows(read_parquet(file.table_source(), file.name))
+            elif file.is_text():
+                yield from self._read_rows(file.rows())
+            else:
+                self._read_protobuf(file)
+
+    def _read_rows(self, rows: Iterable[ExportRow]) -> Iterator[RecordedConversation]:
+        format: ExportFormat | None = None
+        for row in rows:
+            format = self._format_of(row, format)
+            try:
+                conversation = self._read_row(format, row)
+            except CANNOT_READ as error:
+                raise _name_place(format, row, error) from error
+            if conversation is not None:
+                yield conversation
+
+    def _read_row(self, format: ExportFormat, row: ExportRow) -> RecordedConversation | None:
+        """The conversation that a row is; None if it is part of one, and was put aside."""
+        if format.read_conversation is not None:
+            return format.read_conversation(row)
+        if format.read_spans is not None:
+            self._spool(format.name, [*format.read_spans(row.value)], row.place)
+        else:
+            self._collector(format).add(row)
+        return None
+
+    def assemble(self) -> Iterator[RecordedConversation]:
+        """The conversations of all rows that were put aside."""
+        for collector in self._collectors.values():
+            yield from collector.conversations()
+        for format, spool in self._spools.items():
+            for spooled in spool.conversations():
+                conversation = assemble(spooled, format)
+                if conversation is not None:
+                    yield conversation
+
+    def _format_of(self, row: ExportRow, last: ExportFormat | None) -> ExportFormat:
+        """The format of a row, which is that of the rows before it in most files."""
+        if last is not None and last.recognizes(row.value):
+            return last
+        format = recognize(row.value, self._formats)
+        if format is None:
+            raise refuse_unknown(row.value, self._formats, row.place)
+        return format
+
+    def _collector(self, format: ExportFormat) -> RowCollector:
+        if format.name not in self._collectors and format.collect is not None:
+            self._collectors[format.name] = format.collect()
+        return self._collectors[format.name]
+
+    def _read_protobuf(self, file: ExportFile) -> None:
+        number = 0
+        try:
+            for number, body in enumerate(split_requests(file.stream.read()), 1):
+                self._spool(OTLP.name, SpanBatch(body).records(), f"{file.name} [{number}]")
+        except ValueError as error:
+            problem = f"neither JSON, nor CSV, Parquet, SQLite or OTLP in protobuf: {error_text(error)}"
+            fix = "See docs/exports.md for the formats."
+            if file.name.endswith((".yaml", ".yml")):
+                problem, fix = "YAML does not hold conversations.", f"If it is a suite, run it: carob run {file.name}"
+            raise ExportError(problem, where=file.name, fix=fix) from error
+
+    def _spool(self, name: str, items: Iterable[SpanRecord | TraceNotes], place: str) -> None:
+        spool = self._spools.get(name) or self._spools.setdefault(name, SpanSpool())
+        for item in items:
+            spool.add(item, place)
+
+
+def _name_place(format: ExportFormat, row: ExportRow, error: Exception) -> ExportError:
+    """What a reader of a format raised, with the place of the row."""
+    is_key = isinstance(error, KeyError) and error.args
+    reason = f"{error.args[0]!r} is missing" if is_key else error_text(error)
+    problem = f"a row of {format.name} cannot be read: {reason}"
+    return ExportError(problem, where=row.place, fix="Export it again.")
+
+
+def name_format(source: Source, own_keys: frozenset[str] = frozenset()) -> str:
+    """The format of a file by its first row; the empty string if it is none that is read here.
+
+    Raises ExportError for Parquet that cannot be read, and for a first row that is like one of an export, unless it
+    has one of the `own_keys` by which the caller knows rows of its own.
+    """
+    with open_file(source) as file:
+        beginning = file.beginning()
+        if beginning.startswith(SQLITE):
+            return MLFLOW.name
+        if beginning.startswith(PARQUET) or file.suffix == ".parquet":
+            row = next(read_parquet(file.table_source(), file.name), None)
+        elif not file.is_text():
+            return OTLP.name if file.suffix in PROTOBUF_SUFFIXES else ""
+        else:
+            try:
+                row = next(file.rows(), None)
+            except ExportError:
+                return ""
+    if row is None:
+        return ""
+    format = recognize(row.value, FORMATS)
+    if format is None and own_keys.isdisjoint(row.value) and is_close(row.value, FORMATS):
+        raise refuse_unknown(row.value, FORMATS, row.place)
+    return format.name if format is not None else ""

@@ -1,0 +1,187 @@
+"""A guard in front of an MCP server: calls of tools are decided about, all else passes. It sees no user.
+
+What the server gets is what was read and judged, written anew: a message that two programs could read differently
+never reaches it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, Final
+
+import jiter
+import msgspec
+
+from carob.errors import UsageError
+from carob.evidence.mcp_calls import CALL
+from carob.guard.conversation import GuardedConversation
+from carob.guard.decision import Decision
+from carob.guard.guard import Guard
+from carob.providers.base import read_events
+from carob.proxy.forwarding import ForwardedRequest, ServiceReply
+from carob.proxy.stdio import Relay
+from carob.proxy.upstream import Upstream
+from carob.system.loopback import Connection, HttpRequest, LoopbackServer, unpack
+from carob.system.loopback_auth import RefusedRequest
+from carob.text.wording import quoted
+
+UNREADABLE: Final = "the message cannot be read as one JSON object"
+NOT_A_REQUEST: Final = -32600
+BEGUN: Final = "notifications/initialized"
+SESSION: Final = "mcp-session-id"
+
+
+class MessageGuard:
+    """Decides about the messages of one client."""
+
+    def __init__(self, conversation: GuardedConversation) -> None:
+        self._conversation = conversation
+        self._waiting: dict[str, Decision] = {}
+        self._lock = threading.Lock()
+
+    def judge(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The refusal of a call, as its answer; None: the server may be asked."""
+        if message.get("method") != CALL:
+            return None
+        raw = message.get("params")
+        params: Mapping[str, Any] = raw if isinstance(raw, dict) else {}
+        tool, arguments, message_id = params.get("name"), params.get("arguments") or {}, message.get("id")
+        if not isinstance(tool, str) or not isinstance(arguments, dict) or message_id is None:
+            return _error(message_id, "a call of a tool needs an id, a name and arguments")
+        decision = self._conversation.ask(tool, arguments, call=str(message_id))
+        if not decision:
+            content = [{"type": "text", "text": decision.message}]
+            return {"jsonrpc": "2.0", "id": message_id, "result": {"content": content, "isError": True}}
+        with self._lock:
+            self._waiting[str(message_id)] = decision
+        return None
+
+    def report(self, message_id: object, answer: Mapping[str, Any] | None) -> None:
+        """What came of a call that was let through."""
+        with self._lock:
+            decision = self._waiting.pop(str(message_id), None)
+        if decision is None or answer is None:
+            return
+        result = answer.get("result")
+        if not isinstance(result, dict):
+            self._conversation.report_error(decision, answer.get("error", "the server gave no result"))
+            return
+        value = result.get("structuredContent", result.get("content"))
+        self._conversation.report(decision, value, success=False if result.get("isError") else None)
+
+
+class _StdioDesk:
+    """The guard as what sees each line between a client and its server."""
+
+    def __init__(self, guard: MessageGuard) -> None:
+        self._guard = guard
+
+    def read(self, line: bytes) -> bytes:
+        message = read_message(line)
+        if message is None:
+            print(f"carob guard: {UNREADABLE}; it was not passed on", file=sys.stderr)
+            return b""
+        return msgspec.json.encode(message) + b"\n"
+
+    def ask(self, line: bytes) -> bytes | None:
+        refusal = self._guard.judge(read_message(line) or {"method": CALL})
+        return None if refusal is None else msgspec.json.encode(refusal)
+
+    def record(self, line: bytes, answer: bytes) -> bytes:
+        message = read_message(line) or {}
+        self._guard.report(message.get("id"), read_message(answer))
+        return answer
+
+
+def guard_stdio(guard: Guard, command: Sequence[str]) -> int:
+    """Stand between a client on stdin and stdout and the server that the command starts; the exit status."""
+    if not command:
+        raise UsageError("the server's command is missing.", fix="Write it after --.", slug="bad-option")
+    if shutil.which(command[0]) is None:
+        message = f"there is no program {quoted(command[0])}."
+        raise UsageError(message, fix="Check the command after --.", slug="bad-option")
+    with guard.conversation() as conversation:
+        return Relay(_StdioDesk(MessageGuard(conversation)), command, sys.stdout.buffer).run(sys.stdin.buffer)
+
+
+class HttpGuard:
+    """Guards an MCP server at an address; the agent asks it on the loopback address."""
+
+    def __init__(self, guard: Guard, address: str) -> None:
+        self._guard = guard
+        self._upstream = Upstream(address, "the MCP server", whole_host=True)
+        self._server = LoopbackServer(self._serve, "the guard")
+        self._desks: dict[str, MessageGuard] = {}
+        self._lock = threading.Lock()
+
+    def open(self, port: int = 0, token: str = "") -> None:
+        self._server.open(port)
+        self._server.token = token or self._server.token
+
+    def close(self) -> None:
+        self._server.close()
+
+    @property
+    def url(self) -> str:
+        """What the client asks in place of the server."""
+        return self._server.url + self._upstream.path
+
+    def _serve(self, connection: Connection, request: HttpRequest) -> bool:
+        path = self._upstream.base + request.path or "/"
+        forwarded = ForwardedRequest(connection, request, self._upstream, path, self._server.url)
+        if request.method != "POST":
+            return forwarded.hand_on()
+        message = read_message(unpack(request))
+        if message is None:
+            raise RefusedRequest(HTTPStatus.BAD_REQUEST, UNREADABLE)
+        request.headers.pop("content-encoding", None)
+        request.body = forwarded.body = msgspec.json.encode(message)
+        if message.get("method") not in (CALL, BEGUN):
+            return forwarded.hand_on()
+        desk = self._find_desk(request.headers.get(SESSION, ""), begins=message["method"] == BEGUN)
+        refusal = desk.judge(message)
+        if refusal is not None:
+            return forwarded.send(ServiceReply.of_json(HTTPStatus.OK, refusal))
+        if message["method"] == BEGUN:
+            return forwarded.hand_on()
+        try:
+            reply = forwarded.read_reply()
+        except RefusedRequest as refused:
+            desk.report(message["id"], {"error": refused.why})
+            raise
+        desk.report(message["id"], _find_answer(reply, message["id"]))
+        return forwarded.send(reply)
+
+    def _find_desk(self, session: str, *, begins: bool) -> MessageGuard:
+        """The one of a session. A session without an id is that of the one client there is."""
+        with self._lock:
+            conversation = self._guard.open(f"mcp {session}", is_new=begins or not session)
+            desk = self._desks.get(session)
+            if desk is None or desk._conversation is not conversation:
+                desk = self._desks[session] = MessageGuard(conversation)
+            return desk
+
+
+def read_message(data: bytes) -> dict[str, Any] | None:
+    """A message of JSON-RPC; None for what is none, for several at once, and where a key comes twice."""
+    try:
+        message = jiter.from_json(data, allow_inf_nan=False, catch_duplicate_keys=True)
+    except (ValueError, RecursionError):
+        return None
+    return message if isinstance(message, dict) else None
+
+
+def _find_answer(reply: ServiceReply, message_id: object) -> Mapping[str, Any] | None:
+    """The answer to a message in what the server sent, which may be a stream."""
+    whole = read_message(reply.body) if not reply.events else None
+    answers = [whole] if whole is not None else read_events([event.data for event in reply.events])
+    failed = {"error": f"the server answered with status {reply.status}"} if reply.status >= 400 else None
+    return next((answer for answer in answers if answer.get("id") == message_id), failed)
+
+
+def _error(message_id: object, why: str) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": message_id, "error": {"code": NOT_A_REQUEST, "message": why}}

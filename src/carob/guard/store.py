@@ -1,0 +1,128 @@
+"""The events of guarded conversations in SQLite, for services and hooks with several processes."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from carob.errors import ConfigError
+from carob.rules.events import ConversationEvent, Facts
+
+BUSY_SECONDS: Final = 3.0
+KEPT_SECONDS: Final = 7 * 86_400.0
+MOST_CONVERSATIONS: Final = 10_000
+SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS conversations (id TEXT PRIMARY KEY, touched REAL NOT NULL, facts BLOB NOT NULL,
+    expired INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE IF NOT EXISTS events (conversation TEXT NOT NULL, number INTEGER NOT NULL, event BLOB NOT NULL,
+    PRIMARY KEY (conversation, number)) WITHOUT ROWID;
+"""
+_OLDEST: Final = "SELECT id FROM conversations WHERE NOT expired ORDER BY touched DESC LIMIT -1 OFFSET ?"
+_decode = msgspec.json.Decoder(ConversationEvent).decode
+
+
+class KnownConversation(NamedTuple):
+    """A conversation that began, and whether its events were removed since."""
+
+    facts: Facts
+    is_expired: bool
+
+
+class GuardStore:
+    """Conversations by their ids. What is not written to the end did not happen."""
+
+    def __init__(self, path: str | Path, *, kept: float = KEPT_SECONDS, clock: Callable[[], float] = time.time) -> None:
+        """Open it, or make it for this user alone. Raises ConfigError."""
+        self._path = str(path)
+        self._kept = kept
+        self._clock = clock
+        self._forked: list[sqlite3.Connection] = []
+        self._open()
+
+    def _open(self) -> None:
+        """Open the database for this process. Raises ConfigError."""
+        self._lock = threading.RLock()
+        self._process = os.getpid()
+        path = self._path
+        try:
+            Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600))
+            if os.stat(path).st_mode & 0o077:
+                message = "others may read the store of the guard."
+                raise ConfigError(message, where=self._path, fix="Run: chmod 600 on it.", slug="guard-store")
+            self._database = sqlite3.connect(
+                self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            )
+            # A machine that loses its power ends the conversation too: waiting for the disk would protect nothing.
+            self._database.execute("PRAGMA synchronous = OFF")
+            self._database.executescript(SCHEMA)
+        except (OSError, sqlite3.Error) as error:
+            raise ConfigError(f"the store cannot be used: {error}.", where=self._path, slug="guard-store") from None
+
+    def _keep_own(self) -> None:
+        """Open it anew in a process that was forked: the locks of a connection are those of who opened it."""
+        if self._process != os.getpid():
+            self._forked.append(self._database)  # closing it here would take the locks of the other process
+            self._open()
+
+    def find(self, conversation: str) -> KnownConversation | None:
+        """What is known of a conversation; None if it never began."""
+        self._keep_own()
+        row = self._run("SELECT facts, expired FROM conversations WHERE id = ?", conversation).fetchone()
+        return None if row is None else KnownConversation(msgspec.json.decode(row[0], type=Facts), bool(row[1]))
+
+    def begin(self, conversation: str, facts: Facts) -> None:
+        """A conversation begins; one that is known already goes on. Of those that expired only the ids are kept."""
+        now = self._clock()
+        with self._transaction():
+            # A clock that went back makes nothing old: what is newer than now is kept.
+            self._run("UPDATE conversations SET expired = 1 WHERE touched < ?", now - self._kept)
+            self._run(f"UPDATE conversations SET expired = 1 WHERE id IN ({_OLDEST})", MOST_CONVERSATIONS)
+            self._run("DELETE FROM events WHERE conversation IN (SELECT id FROM conversations WHERE expired)")
+            self._run(
+                "INSERT INTO conversations VALUES (?, ?, ?, 0) ON CONFLICT (id) "
+                "DO UPDATE SET expired = 0, touched = excluded.touched",
+                conversation,
+                now,
+                msgspec.json.encode(facts),
+            )
+
+    @contextmanager
+    def writing(self, conversation: str, after: int) -> Iterator[list[ConversationEvent]]:
+        """What others added after this event, while no other process may add any."""
+        with self._transaction():
+            rows = self._run(
+                "SELECT event FROM events WHERE conversation = ? AND number > ? ORDER BY number", conversation, after
+            )
+            yield [_decode(row[0]) for row in rows]
+            self._run("UPDATE conversations SET touched = ? WHERE id = ?", self._clock(), conversation)
+
+    def append(self, conversation: str, event: ConversationEvent) -> None:
+        self._run("INSERT INTO events VALUES (?, ?, ?)", conversation, event.index, msgspec.json.encode(event))
+
+    def close(self) -> None:
+        self._database.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._keep_own()
+        with self._lock:
+            self._run("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._run("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    self._run("ROLLBACK")
+                raise
+
+    def _run(self, statement: str, *values: object) -> sqlite3.Cursor:
+        return self._database.execute(statement, values)

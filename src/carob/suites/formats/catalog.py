@@ -1,0 +1,213 @@
+"""The suite formats that there are: ours, and those of installed packages and of the project."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from importlib import import_module
+from pathlib import PurePath
+from typing import TypeGuard
+
+from carob.errors import ConfigError, CarobError, UsageError
+from carob.model.check import Field
+from carob.plugins.packages import FIX, load_all
+from carob.plugins.project import Project
+from carob.suites.diagnostics import PathDiagnostic, RefusedError
+from carob.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
+from carob.suites.formats.eval_set import EvalSet
+from carob.suites.formats.golden import GoldenSet
+from carob.suites.formats.carob1 import Carob1
+from carob.text.wording import did_you_mean, error_text, join_words
+
+
+class OtherTool(Format):
+    """A format of another tool. Its module is loaded for a file that holds one of its `marks`, which few files do."""
+
+    def __init__(self, name: str, spec: str, *marks: str) -> None:
+        self.name = name  # type: ignore[misc]  # of each, where that of a format is of its class
+        self._place = spec
+        self.marks = tuple(mark.encode() for mark in marks)
+
+    @cached_property
+    def itself(self) -> Format:
+        module, _, attribute = self._place.partition(":")
+        suite_format: Format = getattr(import_module(f"carob.importers.{module}"), attribute)()
+        return suite_format
+
+    def recognizes(self, file: SuiteFile) -> bool:
+        return any(mark in file.data for mark in self.marks) and self.itself.recognizes(file)
+
+    def read(self, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
+        return self.itself.read(file, catalog)
+
+    def fields(self, version: str, all_fields: Iterable[Field]) -> frozenset[str]:
+        return self.itself.fields(version, all_fields)
+
+
+def _other_tools() -> tuple[OtherTool, ...]:
+    """Each with words of which a file of it holds one at least."""
+    return (
+        OtherTool("bfcl", "bfcl.suite:Bfcl", '"question"', '"ground_truth"'),
+        OtherTool("tau-bench", "tau.tau_bench:TauBench", "instruction", "traj"),
+        OtherTool("tau2", "tau.tau2:Tau2", "user_scenario"),
+        OtherTool("agentevals", "agentevals:AgentEvals", "outputs"),
+        # Without their first letters: keys are in snake or in camel case.
+        OtherTool("deepeval", "deepeval:DeepEval", "utput", "ontext", "ools", "cenario", "ource_file", "ourceFile"),
+        OtherTool("pydantic-evals", "pydantic_evals:PydanticEvals", "inputs"),
+        OtherTool("coder-eval", "coder_eval:CoderEval", "success_criteria"),
+        OtherTool("skill-evals", "skill_evals:SkillEvals", "evals", "expect", "assertions", "should_trigger"),
+    )
+
+
+def _late_tools() -> tuple[OtherTool, ...]:
+    """Those that take less certain files, after an eval set was ruled out."""
+    keys = ("prompts", "tests", "providers", "targets", "defaultTest", "scenarios", "redteam")
+    return (
+        OtherTool("promptfoo", "promptfoo.suite:Promptfoo", *keys),
+        OtherTool("adk", "adk:AdkEvalSet", "eval_cases", "evalCases", "query", "data"),
+    )
+
+
+OWN = (Carob1, EvalSet, GoldenSet)
+FORMATS = (*OWN, OtherTool)
+ENTRY_POINTS = "carob.formats"
+
+_REQUIRED = ("recognizes", "read")
+
+
+OTHER_MARKS = tuple(mark for tool in (*_other_tools(), *_late_tools()) for mark in tool.marks)
+"""Words of which a file of another tool holds one at least."""
+
+
+def known_formats(project: Project) -> tuple[Format, ...]:
+    """Those of the project and of packages come first: ours take any object with `cases`, and any list."""
+    # Asked in this order: the last of them take any object with `cases`, and any list.
+    ours = (Carob1(), *_other_tools(), EvalSet(), *_late_tools(), GoldenSet())
+    by_name: dict[str, Format] = {own_format.name: own_format for own_format in ours}
+    others: dict[str, Format] = {}
+    for where, fix, candidate in (*load_all(ENTRY_POINTS), *_of_project(project)):
+        if flaw := flaw_of(candidate):
+            raise ConfigError(flaw, where=where, fix="Fix it; see docs/extending.md.")
+        if not _is_format(candidate):
+            continue
+        if candidate.name in by_name or candidate.name in others:
+            raise ConfigError(f"there is another format called {candidate.name!r}.", where=where, fix=fix)
+        try:
+            others[candidate.name] = candidate()
+        except Exception as error:  # the code of others may raise anything
+            why = f"it cannot be created: {type(error).__name__}: {error_text(error)}{_last_line(error)}."
+            raise ConfigError(why, where=where, fix="Fix it; see docs/extending.md.") from error
+    return (*others.values(), *by_name.values())
+
+
+def _of_project(project: Project) -> Iterator[tuple[str, str, object]]:
+    for name, spec in project.formats.items():
+        where, candidate = project.where("formats", name), project.load("formats", name, spec)
+        if not flaw_of(candidate) and (called := candidate.name) != name:
+            raise ConfigError(f"the format is called {called!r}.", where=where, fix=f"Write {called} = {spec!r}.")
+        yield where, "Give it another name.", candidate
+
+
+def _is_format(candidate: object) -> TypeGuard[type[Format]]:
+    return isinstance(candidate, type) and issubclass(candidate, Format)
+
+
+def flaw_of(candidate: object) -> str:
+    """Why something is not a format, else the empty string."""
+    if not _is_format(candidate):
+        return "it is not a subclass of carob.Format."
+    name = getattr(candidate, "name", None)
+    if not (isinstance(name, str) and name.replace("-", "_").replace(".", "_").isidentifier()):
+        return "it has no `name` of letters, digits, - and _."
+    missing = [method for method in _REQUIRED if getattr(candidate, method) is getattr(Format, method)]
+    return f"it has no method {join_words([f'`{method}`' for method in missing], 'and')}." if missing else ""
+
+
+def find_format(name: str, formats: Sequence[Format]) -> Format:
+    """The format of this name. Raises UsageError if there is none."""
+    for suite_format in formats:
+        if suite_format.name == name:
+            return suite_format.itself if isinstance(suite_format, OtherTool) else suite_format
+    names = [suite_format.name for suite_format in formats]
+    fix = did_you_mean(name, names) or f"Known: {join_words(names, 'and')}."
+    raise UsageError(f"no suite format is called {name!r}.", fix=fix, slug="unknown-format")
+
+
+def detect_format(file: SuiteFile, formats: Sequence[Format]) -> Format:
+    """The format of a file: the one of others that recognises it, else one of ours.
+
+    Raises RefusedError if none does, or if two of others do.
+    """
+    recognizing = [
+        suite_format
+        for suite_format in formats
+        if not isinstance(suite_format, FORMATS) and _recognizes(suite_format, file)
+    ]
+    if len(recognizing) > 1:
+        names = join_words([suite_format.name for suite_format in recognizing], "and")
+        message = f"the formats {names} both recognise this file. Remove one of them, or narrow what it recognises."
+        raise RefusedError(PathDiagnostic((), message, "ambiguous-format", place=(1, 1)))
+    for suite_format in recognizing or (
+        suite_format
+        for suite_format in formats
+        if isinstance(suite_format, FORMATS) and _recognizes(suite_format, file)
+    ):
+        return suite_format.itself if isinstance(suite_format, OtherTool) else suite_format
+    document = file.document
+    near = ""
+    if isinstance(document.tree, dict) and "rules" in document.tree:
+        message = "this file has rules and no 'carob: 1'. Write 'carob: 1' at the top."
+        raise RefusedError(*document.diagnostics, PathDiagnostic((), message, "missing-carob"))
+    if isinstance(document.tree, dict):
+        near = next((hint for key in document.tree if (hint := did_you_mean(key, ["cases"]))), "")
+    message = f"not a suite: {_descriptions(formats)} {near}".rstrip()
+    raise RefusedError(*document.diagnostics, PathDiagnostic((), message, "unknown-format"))
+
+
+def _descriptions(formats: Iterable[Format]) -> str:
+    """What a suite looks like; formats of other tools, which people do not write by hand, are only named."""
+    all_formats = [*formats]
+    ours = [suite_format for suite_format in all_formats if isinstance(suite_format, OWN)]
+    added = [suite_format for suite_format in all_formats if not isinstance(suite_format, FORMATS)]
+    named_only = [
+        suite_format.name
+        for suite_format in all_formats
+        if isinstance(suite_format, FORMATS) and not isinstance(suite_format, OWN)
+    ]
+    looks = [suite_format.description or suite_format.name for suite_format in (*ours, *added)]
+    more = f" Files of {join_words(named_only, 'and')} are suites too." if named_only else ""
+    return f"a suite is {join_words(looks)}.{more}"
+
+
+def _recognizes(suite_format: Format, file: SuiteFile) -> bool:
+    with blame(suite_format, file):
+        try:
+            return suite_format.recognizes(file)
+        except RefusedError:
+            return False
+
+
+@contextmanager
+def blame(suite_format: Format, file: SuiteFile | None = None) -> Iterator[None]:
+    """Say which format failed, and where, if the code of others raises what it should not."""
+    if isinstance(suite_format, FORMATS):
+        yield
+        return
+    try:
+        yield
+    except (CarobError, RefusedError):
+        raise
+    except Exception as error:  # the code of others may raise anything
+        why = (
+            f"the format {suite_format.name!r} failed: {type(error).__name__}: {error_text(error)}{_last_line(error)}."
+        )
+        is_ours = type(suite_format).__module__.startswith("carob.")
+        fix = "This is a bug in Carob; please report it." if is_ours else FIX
+        raise ConfigError(why, where=file.path if file else "", fix=fix) from error
+
+
+def _last_line(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    return f" at {PurePath(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""

@@ -1,0 +1,1 @@
+"""What Carob needs of the operating system and the interpreter."""

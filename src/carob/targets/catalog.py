@@ -1,0 +1,142 @@
+"""The kinds of targets, by the word before the colon. Those of other packages come by entry point `carob.targets`."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import PurePath
+from typing import NamedTuple, cast
+
+from msgspec import structs
+
+from carob.errors import ConfigError
+from carob.plugins import packages
+from carob.targets.base import Target, build_external
+from carob.targets.config import AGENT_KINDS, TargetConfig
+from carob.targets.wrappers.hooks import WithHooks
+from carob.targets.wrappers.success_rules import WithSuccessRules
+from carob.targets.wrappers.telemetry import models_of, otlp_of
+from carob.text.wording import did_you_mean
+
+ADDRESS = re.compile(r"[^:/]+:[0-9]+(?:/|$)")
+HOST = re.compile(r"localhost|[\w-]+(?:\.[\w-]+)+", re.IGNORECASE)
+PROGRAMS = frozenset(
+    ("bash", "bun", "deno", "go", "java", "node", "npm", "npx", "pnpm", "ruby", "sh", "tsx", "uv", "yarn")
+)
+SCRIPTS = frozenset((".cjs", ".js", ".mjs", ".sh", ".ts", ".tsx"))
+"""Endings of files that a program of their own runs."""
+
+
+class Kind(NamedTuple):
+    """A kind of target, named but not yet imported."""
+
+    name: str
+    module: str
+    attribute: str
+    example: str
+
+
+AGENTS = {
+    "claude-code": "",
+    "codex": "",
+    "gemini": "",
+    "opencode": "openai/gpt-5",
+    "mini-swe-agent": "openai/gpt-5",
+}
+"""Coding agents, each with the model that its example names."""
+KINDS = (
+    Kind("python", "carob.targets.python", "PythonTarget", "python:module:function"),
+    Kind("langgraph", "carob.targets.langgraph.target", "LangGraphTarget", "langgraph:module:graph"),
+    Kind("browser", "carob.targets.browser.target", "BrowserTarget", "browser:http://127.0.0.1:8000"),
+    Kind("command", "carob.targets.command", "CommandTarget", "command:./agent --flag"),
+    Kind("http", "carob.targets.http.mapped", "HttpTarget", "http://127.0.0.1:8080/chat"),
+    Kind("https", "carob.targets.http.mapped", "HttpTarget", "https://agent.example/chat"),
+    Kind("openai", "carob.targets.http.openai", "OpenAiTarget", "openai:http://127.0.0.1:8080/v1"),
+    Kind("ag-ui", "carob.targets.http.ag_ui", "AgUiTarget", "ag-ui:http://127.0.0.1:8080/agent"),
+    Kind("ai-sdk", "carob.targets.http.ai_sdk", "AiSdkTarget", "ai-sdk:http://127.0.0.1:3000/api/chat"),
+    Kind("a2a", "carob.targets.http.a2a", "A2aTarget", "a2a:http://127.0.0.1:9999"),
+    Kind(
+        "langgraph-server",
+        "carob.targets.http.langgraph_server",
+        "LangGraphServerTarget",
+        "langgraph-server:http://127.0.0.1:2024",
+    ),
+    *(
+        Kind(name, "carob.targets.coding_agents.target", "CodingAgentTarget", f"{name}:{model}")
+        for name, model in AGENTS.items()
+    ),
+    Kind("replay", "carob.targets.recordings.replay", "ReplayTarget", "replay:traces.jsonl"),
+)
+
+
+ENTRY_POINTS = "carob.targets"
+
+
+def build(config: TargetConfig) -> Target:
+    """The target that a configuration asks for, with all that is around it, ready to be opened."""
+    if config.kind in AGENT_KINDS:
+        from carob.targets.coding_agents.catalog import PROGRAMS  # few targets are coding agents
+
+        agent = PROGRAMS[config.kind]
+        ignored = (*config.ignore_files, *agent.made_files)
+        config = structs.replace(config, own_files=agent.own_files, ignore_files=ignored)
+    otlp, build_inner = otlp_of(config), _build_with_proxy if _needs_proxy(config) else _build
+    if otlp is None:
+        inner = build_inner(config)
+    else:
+        from carob.targets.wrappers.span_capture import SpanCapture  # few targets have spans, and it takes time to load
+
+        inner = SpanCapture(build_inner, config, otlp)
+    if config.workspace is not None:
+        from carob.targets.workspaces.wrapper import WithWorkspace  # few targets have a workspace
+
+        inner = WithWorkspace(inner, config, config.workspace)
+    target = WithSuccessRules(inner, config)
+    return WithHooks(target, config) if config.setup or config.teardown or config.database else target
+
+
+def _needs_proxy(config: TargetConfig) -> bool:
+    """For a tape, telemetry of models, faults, or calls of an MCP server."""
+    tapes = config.tape is not None and config.tape.needs_proxy
+    return tapes or config.mcp_record is not None or models_of(config) is not None
+
+
+def _build_with_proxy(config: TargetConfig) -> Target:
+    from carob.targets.wrappers.proxied import WithProxy  # few runs have a proxy
+
+    return WithProxy(_build, config, config.tape, models_of(config))
+
+
+def _build(config: TargetConfig) -> Target:
+    for kind in KINDS:
+        if kind.name == config.kind:
+            return cast(Target, getattr(importlib.import_module(kind.module), kind.attribute)(config))
+    return _build_plugin(config)
+
+
+def _suggest_kind(config: TargetConfig) -> str:
+    """What an address without its scheme, or a command, was meant to be."""
+    if ADDRESS.match(config.use) and HOST.fullmatch(config.kind):
+        return f"Did you mean {f'http://{config.use}'!r}?"
+    if config.kind.endswith(".py"):
+        return f"Did you mean {f'python:{config.use}'!r}?"
+    if config.kind in PROGRAMS or PurePath(config.use).suffix in SCRIPTS:
+        return f"Did you mean {f'command:{config.kind} {config.spec}'!r}, or the http:// address of a service?"
+    return ""
+
+
+def _build_plugin(config: TargetConfig) -> Target:
+    require_kind(config)
+    point = packages.find_entry_points(ENTRY_POINTS)[config.kind]
+    return build_external(packages.load_entry_point(point), config, packages.where(point))
+
+
+def require_kind(config: TargetConfig) -> None:
+    """Raise ConfigError if there is no such kind of target, with what may be meant."""
+    entry_points = packages.find_entry_points(ENTRY_POINTS)
+    if config.kind in entry_points or any(kind.name == config.kind for kind in KINDS):
+        return
+    names = [*(kind.name for kind in KINDS), *sorted(entry_points)]
+    message = f"there is no kind of target {config.kind!r} (known: {', '.join(names)})."
+    fix = _suggest_kind(config) or did_you_mean(config.kind, names) or f"Write it as '{KINDS[0].example}'."
+    raise ConfigError(message, fix=fix, slug="unknown-target")

@@ -1,0 +1,1 @@
+"""Agents in Carob's own process: every call of a tool class that is known there is seen, and can be altered."""

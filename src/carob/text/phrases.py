@@ -1,0 +1,216 @@
+"""Whether a phrase is in a text, and where.
+
+What is required counts only in what a reader sees; `carob.text.forbidden` looks for what is forbidden. A phrase that
+begins or ends with a digit does not stand inside a longer number.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from carob.text.characters import is_word_char
+from carob.text.folding import Span, fold, fold_phrase, original_span
+from carob.text.regexes import lazy
+from carob.text.views import View, is_plain, where_required
+
+_NUMBER_BEFORE = lazy.pattern(r"\d[.,'\u066b\u066c]\Z")
+_NUMBER_AFTER = lazy.pattern(r"[.,'\u066b\u066c]\d|[eE][+-]?\d")
+_NUMBER_START = lazy.pattern(r"[\d.,'\u066b\u066c]{1,40}\Z")
+_NUMBER_END = lazy.pattern(r"[\w.,'\u066b\u066c]{0,40}\w")
+_WORD_START = lazy.pattern(r"\w{1,40}\Z")
+_WORD_END = lazy.pattern(r"\w{1,40}")
+_UNSPACED = lazy.regex(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Hangul}]")
+_MAGNITUDE_AFTER = lazy.pattern(r"(?:k|m|bn|b|mn|tn)(?!\w)|[ -](?:thousand|million|billion|trillion)s?(?!\w)")
+
+
+def find(text: str, phrase: str) -> Span | None:
+    """Where a reader first sees the phrase, as offsets of the text as written.
+
+    White space at an end of the phrase also means the start or end of the text. A phrase of nothing but white
+    space and invisible characters is never found.
+    """
+    needle = fold_phrase(phrase)
+    if is_plain(text):
+        span = find_first(fold(text), needle, required=True)
+        return original_span(text, *span) if span else None
+    for view in where_required(text, phrase):
+        if span := find_first(fold(view.text), needle, required=True):
+            return _written_span(view, span)
+    return None
+
+
+def find_required(text: str, phrase: str) -> Span | None:
+    """Where a reader first sees a required phrase, as whole words; `*` at an end of it leaves that end open.
+
+    An end in a script without spaces is open as well, and so is one in Hangul, to which particles are joined.
+    """
+    core, open_start, open_end = _open_ends(phrase)
+    if open_start and open_end:
+        return find(text, core)
+    return next(_words_seen(text, core, open_start, open_end), None)
+
+
+def find_any_required(text: str, phrases: Iterable[str]) -> Span | None:
+    """Where the first of the required phrases is that is in the text."""
+    return next(filter(None, (find_required(text, phrase) for phrase in phrases)), None)
+
+
+def longer_word(text: str, phrases: Iterable[str]) -> tuple[str, str] | None:
+    """A phrase that is in the text only within a longer word, and that word."""
+    haystack = fold(text)
+    for phrase in phrases:
+        needle = fold_phrase(_open_ends(phrase)[0]).strip()
+        start = haystack.find(needle) if needle else -1
+        if start >= 0:
+            before, after = (
+                _WORD_START.search(haystack, max(0, start - 40), start),
+                _WORD_END.match(haystack, start + len(needle)),
+            )
+            if (before and before[0]) or (after and after[0]):
+                word = haystack[before.start() if before else start : after.end() if after else start + len(needle)]
+                return phrase, word
+    return None
+
+
+def find_word(text: str, phrase: str) -> Span | None:
+    """Where a reader first sees the phrase as whole words; an `s` may be after it.
+
+    A letter, digit or underscore next to the phrase makes it part of another word. An end of the phrase that is itself
+    no such character may touch anything.
+    """
+    return next(_words_seen(text, phrase), None)
+
+
+def word_spans(text: str, phrase: str) -> list[Span]:
+    """Every place where a reader sees the phrase as whole words, in order."""
+    return sorted(set(_words_seen(text, phrase)))
+
+
+def find_any(text: str, phrases: Iterable[str]) -> Span | None:
+    """Where the first of the phrases is that is in the text."""
+    return next(filter(None, (find(text, phrase) for phrase in phrases)), None)
+
+
+def longer_number(text: str, phrases: Iterable[str]) -> tuple[str, str] | None:
+    """A phrase that is in the text only as a part of a longer number, and that number."""
+    haystack = fold(text)
+    for phrase in phrases:
+        needle = fold_phrase(phrase)
+        start = haystack.find(needle) if needle else -1
+        if start >= 0 and _is_within_number(haystack, start, end := start + len(needle), required=True):
+            before = _NUMBER_START.search(haystack, max(0, start - 40), start)
+            after = _MAGNITUDE_AFTER.match(haystack, end) or _NUMBER_END.match(haystack, end)
+            return phrase, haystack[before.start() if before else start : after.end() if after else end]
+    return None
+
+
+def find_any_word(text: str, phrases: Iterable[str]) -> Span | None:
+    """Where the first of the phrases is that is in the text as whole words."""
+    return next(filter(None, (find_word(text, phrase) for phrase in phrases)), None)
+
+
+def find_whole_words(
+    haystack: str, phrase: str, plural: bool = True, *, from_within: bool = False, into_word: bool = False
+) -> Iterator[Span]:
+    """Every place where the phrase is as whole words in a text that is folded already.
+
+    It may begin within a word where that is allowed, and so may it end.
+    """
+    needle, open_start, open_end = _word(phrase)
+    open_start, open_end = open_start or from_within, open_end or into_word
+    start = haystack.find(needle) if needle else -1
+    while start >= 0:
+        end = start + len(needle)
+        if open_start or start == 0 or not is_word_char(haystack[start - 1]):
+            if open_end or _ends_word(haystack, end):
+                yield start, end
+            elif plural and haystack[end] == "s" and _ends_word(haystack, end + 1):
+                yield start, end + 1
+        start = haystack.find(needle, start + 1)
+
+
+def _words_seen(text: str, phrase: str, from_within: bool = False, into_word: bool = False) -> Iterator[Span]:
+    for view in where_required(text, phrase):
+        haystack = fold(view.text)
+        for start, end in find_whole_words(haystack, phrase, from_within=from_within, into_word=into_word):
+            if not _is_within_number(haystack, start, end, required=True):
+                yield _written_span(view, (start, end))
+
+
+def _written_span(view: View, span: Span) -> Span:
+    return view.span(*original_span(view.text, *span))
+
+
+def find_first(haystack: str, needle: str, required: bool = False) -> Span | None:
+    """Where a folded phrase first is in a folded text, and not inside a longer number."""
+    if not needle:
+        return None
+    start = haystack.find(needle)
+    while start >= 0:
+        end = start + len(needle)
+        if not _is_within_number(haystack, start, end, required):
+            return start, end
+        start = haystack.find(needle, start + 1)
+    if needle[0] == " " or needle[-1] == " ":
+        start = f" {haystack} ".find(needle) - 1
+        if start >= -1:
+            return max(start, 0), min(start + len(needle), len(haystack))
+    return None
+
+
+def _is_within_number(haystack: str, start: int, end: int, required: bool) -> bool:
+    """Whether digits at an end of the span go on next to it; what is required is not another number in words either."""
+    if haystack[start].isdecimal() and start:
+        before = haystack[start - 1]
+        if before.isnumeric() or (before in ".,'\u066b\u066c" and _NUMBER_BEFORE.search(haystack, start - 2, start)):
+            return True
+    if not haystack[end - 1].isdecimal() or end == len(haystack):
+        return False
+    if haystack[end].isnumeric() or _NUMBER_AFTER.match(haystack, end):
+        return True
+    return required and _MAGNITUDE_AFTER.match(haystack, end) is not None
+
+
+@lru_cache(maxsize=4096)
+def _open_ends(phrase: str) -> tuple[str, bool, bool]:
+    """A required phrase without the `*` at its ends, and whether each end is open. `**` is markup."""
+    core = phrase.strip()
+    starts = core.startswith("*") and not core.startswith("**")
+    ends = core.endswith("*") and not core.endswith("**")
+    core = core[starts : len(core) - ends].strip() if len(core) > starts + ends else core
+    return core, starts or bool(_UNSPACED.match(core)), ends or bool(_UNSPACED.match(core[-1:]))
+
+
+@lru_cache(maxsize=4096)
+def _word(phrase: str) -> tuple[str, bool, bool]:
+    """The folded phrase, and whether its start and its end may touch a word."""
+    needle = fold_phrase(phrase).strip()
+    return needle, not is_word_char(needle[:1] or " "), not is_word_char(needle[-1:] or " ")
+
+
+def _ends_word(haystack: str, end: int) -> bool:
+    return end == len(haystack) or not is_word_char(haystack[end])
+
+
+def distance_within(first: str, second: str, most: int) -> bool:
+    """Whether at most so many letters added, removed or changed lead from one text to the other (Levenshtein).
+
+    It takes the length times `most`, no more.
+    """
+    short, long = sorted((first, second), key=len)
+    if len(long) - len(short) > most:
+        return False
+    far = most + 1
+    row = [min(index, far) for index in range(len(short) + 1)]
+    for line, letter in enumerate(long, 1):
+        # Only cells this near the diagonal can be within the bound.
+        start, end = max(1, line - most), min(len(short), line + most)
+        before, row[0] = row[0], min(line, far)
+        if start > 1:
+            before, row[start - 1] = row[start - 1], far
+        for column in range(start, end + 1):
+            above = row[column] if column < line + most else far
+            best = before if short[column - 1] == letter else min(before, above, row[column - 1]) + 1
+            before, row[column] = row[column], min(best, far)
+        if min(row[start - 1 : end + 1], default=far) > most:
+            return False
+    return row[len(short)] <= most

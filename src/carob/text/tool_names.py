@@ -1,0 +1,143 @@
+"""Names of tools: a suite may name several with `*`, and what is forbidden is seen under every spelling of its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from fnmatch import translate
+from functools import lru_cache
+from re import Pattern
+from re import compile as compile_pattern
+from unicodedata import category
+
+from carob.text.forbidden import widen_name
+from carob.text.regexes import lazy
+from carob.text.words import PUBLISHED
+
+GENERIC = frozenset({"function", "functions", "tool", "tools", "defaultapi", "multitooluse", "mcp", "api"})
+"""Name spaces that say nothing of which tool is meant."""
+_JOINTS = lazy.pattern(r"[.:/\\|>#]|__+")
+_PLUGIN = lazy.pattern(r"^([A-Z]\w*)-")
+"""What some frameworks put before the name of a function: `Desk-send_email`."""
+_REST = lazy.pattern(r"[\W_]+")
+_NAME = lazy.pattern(r"[^\W\d][\w.:/-]*")
+GROUP_MARK = "@"
+"""What the name of a group of tools begins with."""
+ANY_EFFECT = "@effects"
+"""In a suite: all tools of `effects`; among them: words that claim any of them."""
+NO_TOOL = "none"
+"""The key of `effects` for deeds that no tool of the agent can do."""
+OR = " | "
+"""Between the names that one means: `@effects` is read as `book_* | issue_refund`."""
+
+
+def effect_tools(effects: Iterable[str]) -> list[str]:
+    """The tools among the keys of `effects`."""
+    return [tool for tool in effects if tool not in (ANY_EFFECT, NO_TOOL)]
+
+
+@lru_cache(maxsize=4096)
+def is_named(pattern: str, called: str) -> bool:
+    """Whether a name of a suite, which may hold `*`, is that of a call."""
+    return is_any_named((pattern,), called)
+
+
+def is_any_named(patterns: Collection[str], called: str) -> bool:
+    if called in patterns:
+        return True
+    return any(_pattern(name).fullmatch(called) for name in patterns if "*" in name or OR in name)
+
+
+@lru_cache(maxsize=4096)
+def is_helper(called: str) -> bool:
+    """Whether a framework hands over the answer by such a call: it is not one of a tool of the agent."""
+    return is_any_named(PUBLISHED.entries("framework_helpers"), called)
+
+
+@lru_cache(maxsize=4096)
+def plain_name(called: str) -> str:
+    """The name of a call in plain letters, without a name space that says nothing: the same for all its spellings."""
+    return "".join(_own_parts(called)) or called
+
+
+@lru_cache(maxsize=4096)
+def is_same_tool(forbidden: str, called: str) -> bool:
+    """Whether a call goes to a tool that is forbidden, under whatever spelling of its name."""
+    names = ("".join(_own_parts(called)), "".join(_parts(called)))
+    return forbidden == called or any(ban.fullmatch(name) for ban in _bans(forbidden) for name in names)
+
+
+@lru_cache(maxsize=4096)
+def may_be_same_tool(forbidden: str, called: str) -> bool:
+    """Whether the name of a call ends with a forbidden one after a name space, so that it may be the same tool."""
+    parts = _parts(_PLUGIN.sub(r"\1.", called))
+    return any(ban.fullmatch("".join(parts[at:])) for ban in _bans(forbidden) for at in range(1, len(parts)))
+
+
+def split_plugin(name: str) -> str:
+    """What Semantic Kernel put before the name of a function, `Desk-`: it allows no other hyphen; empty for nothing."""
+    plugin, hyphen, function = name.partition("-")
+    return plugin + hyphen if plugin and function and "-" not in function else ""
+
+
+@lru_cache(maxsize=4096)
+def is_word_of(tool: str, words: str) -> bool:
+    """Whether a text names a tool, as a word of its own."""
+    return re.search(rf"(?<![\w-]){re.escape(tool)}(?![\w-])", words, re.IGNORECASE) is not None
+
+
+def names_unseen_tool(tool: str, words: str, known: Collection[str]) -> bool:
+    """Whether a text names a tool, or one that a pattern means, as a word of its own, and it is none of the known."""
+    if "*" not in tool and OR not in tool:
+        return tool not in known and is_word_of(tool, words)
+    return any(name not in known and is_same_tool(tool, name) for name in _words_of(words))
+
+
+@lru_cache(maxsize=64)
+def _words_of(text: str) -> frozenset[str]:
+    """The words of a text that may be names of tools: whole, and without the name space before them."""
+    found = {word.strip("-.:/") for word in _NAME.findall(text)}
+    return frozenset(found | {re.split(r"[.:/]", word)[-1] for word in found})
+
+
+@lru_cache(maxsize=4096)
+def is_named_in(tool: str, line: str) -> bool:
+    """Whether a line names a tool, in whatever case and spelling."""
+    letters = "".join(_parts(line))
+    return any(ban.search(letters) for ban in _bans(tool))
+
+
+def is_every_tool(name: str) -> bool:
+    """Whether a name of a suite means any tool at all."""
+    return bool(name) and not name.strip("*")
+
+
+def invisible_in(name: str) -> str:
+    """The first character of a name that no reader sees; the empty string if there is none."""
+    return next((char for char in name if category(char) in ("Cf", "Cc", "Zl", "Zp")), "")
+
+
+@lru_cache(maxsize=4096)
+def _pattern(name: str) -> Pattern[str]:
+    return compile_pattern("|".join(translate(part.replace("[", "[[]").replace("?", "[?]")) for part in name.split(OR)))
+
+
+@lru_cache(maxsize=4096)
+def _bans(name: str) -> tuple[Pattern[str], ...]:
+    """What finds each of the names, folded; nothing for one that has no letter."""
+    sources = (".*".join("".join(_own_parts(piece)) for piece in part.split("*")) for part in name.split(OR))
+    return tuple(map(compile_pattern, filter(None, sources)))
+
+
+@lru_cache(maxsize=4096)
+def _own_parts(name: str) -> tuple[str, ...]:
+    """The parts of a name without a name space that says nothing."""
+    parts = _parts(name)
+    while len(parts) > 1 and parts[0] in GENERIC:
+        parts = parts[1:]
+    return parts
+
+
+@lru_cache(maxsize=4096)
+def _parts(name: str) -> tuple[str, ...]:
+    return tuple(part for piece in _JOINTS.split(widen_name(name).casefold()) if (part := _REST.sub("", piece)))

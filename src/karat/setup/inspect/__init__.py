@@ -1,1 +1,0 @@
-"""What Karat sees of an agent that has no target yet, and the target that follows from it."""

@@ -1,1 +1,0 @@
-"""`karat init`: what a project holds already, the first files that follow from it, and writing them together."""

@@ -1,1 +1,0 @@
-"""What Karat needs of the operating system and the interpreter."""

@@ -1,1 +1,0 @@
-"""Agents in Karat's own process: every call of a tool class that is known there is seen, and can be altered."""

@@ -1,3 +1,0 @@
-"""The version of Karat, in a module that imports nothing: journals, the command line and the release read it."""
-
-__version__ = "0.1.0"
