@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.compare import Files
 from benchmarks.measure import Usage, measured
-from benchmarks.ours import CAROB, journal, carob_rescore
+from benchmarks.ours import CAROB, carob_rescore, journal
 
 SIZES = [1_000, 4_000]
 MOST_TIMES_A_RESCORE = 25.0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks import orders
 from benchmarks.compare import Files, Plan, Program, compare, named
-from benchmarks.ours import bare_judge, journal, carob_rescore, record, recording
+from benchmarks.ours import bare_judge, carob_rescore, journal, record, recording
 from benchmarks.tables import Goal, Section, growth, large, linear
 
 LOOP, RESCORE = "bare loop", "carob rescore"

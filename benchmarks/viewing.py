@@ -20,8 +20,8 @@ from msgspec import structs
 
 from benchmarks.compare import Files
 from benchmarks.measure import measured
-from benchmarks.ours import journal as recorded
 from benchmarks.ours import carob_rescore
+from benchmarks.ours import journal as recorded
 from carob.journal.index import Index
 from carob.journal.reader import Journal
 from carob.journal.writer import begin, encode

@@ -11,12 +11,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from catalogs import CATALOG
-from cli.support import SCRIPT
 from carob.analysis.compare.gates import GateTables
 from carob.errors import ExitCode
 from carob.suites.formats.catalog import find_format
 from carob.targets.config import _TargetTable, _Top
+from catalogs import CATALOG
+from cli.support import SCRIPT
 from pages import (
     Command,
     File,

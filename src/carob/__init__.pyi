@@ -96,10 +96,10 @@ from carob.engine.events import Notice as Notice
 from carob.engine.events import RunFinished as RunFinished
 from carob.engine.events import RunStarted as RunStarted
 from carob.engine.tapes import TapeReport as TapeReport
+from carob.errors import CarobError as CarobError
 from carob.errors import ConfigError as ConfigError
 from carob.errors import Diagnostic as Diagnostic
 from carob.errors import ExitCode as ExitCode
-from carob.errors import CarobError as CarobError
 from carob.errors import SuiteError as SuiteError
 from carob.errors import UsageError as UsageError
 from carob.evidence.conversations import trace_from_messages as trace_from_messages

@@ -13,7 +13,7 @@ from _pytest._code.code import ExceptionRepr, ReprEntryNative, ReprExceptionInfo
 
 from carob.analysis.compare.model import GateVerdict
 from carob.engine.authoring import ExpectationError
-from carob.errors import ExitCode, CarobError, SuiteError
+from carob.errors import CarobError, ExitCode, SuiteError
 from carob.model.run import CaseRecord
 from carob.reports.case_details import first_reason, why_not_passed
 from carob.reports.case_facts import BROKEN

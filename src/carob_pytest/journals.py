@@ -19,7 +19,7 @@ from msgspec import structs
 
 from carob.analysis.compare.comparisons import compare_runs
 from carob.engine.work import CaseResult
-from carob.errors import ArtifactError, ExitCode, CarobError, UsageError
+from carob.errors import ArtifactError, CarobError, ExitCode, UsageError
 from carob.journal.reader import Journal
 from carob.journal.writer import JournalWriter, begin, encode
 from carob.model.run import Footer, Header, Summary

@@ -11,7 +11,7 @@ import pytest
 from msgspec import structs
 
 from carob.engine.work import CaseResult
-from carob.errors import ExitCode, CarobError
+from carob.errors import CarobError, ExitCode
 from carob.journal.reader import read_record
 from carob.model.suite import Case
 from carob.model.verdict import CaseStatus

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from action.workflow import ACTION, ROOT, Contexts, FakeGithub, run_action
-from cli.support import eval_set, write
 from carob.cli.main import run as run_command
+from cli.support import eval_set, write
 
 SUITE = eval_set(
     {"id": "A", "prompt": "a", "expected": {"must_say_any": ["hello"]}},

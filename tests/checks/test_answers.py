@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from jsonpath_rfc9535 import JSONPathError
 
-from catalogs import CATALOG
 from carob.api import judge
 from carob.checks.answer.json import compile_path, values_at
 from carob.checks.catalog import CheckCatalog, catalog_for
@@ -20,6 +19,7 @@ from carob.model.verdict import CheckResult, Status
 from carob.plugins.project import find_project
 from carob.suites import loads
 from carob.text.json_answers import json_answer
+from catalogs import CATALOG
 
 ORDER = {"type": "object", "properties": {"lines": {"type": "array", "items": {"required": ["price"]}}}}
 

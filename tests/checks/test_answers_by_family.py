@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import yaml
 
-from catalogs import CATALOG
 from carob.evidence.merge import merge_turns
 from carob.model.check import Declared
 from carob.model.suite import Case
@@ -17,6 +16,7 @@ from carob.model.verdict import CaseStatus, Status
 from carob.scoring.verdicts import judge_case
 from carob.suites.declared import with_declared
 from carob.text.tool_results import call_success, missing_fields, parse_result
+from catalogs import CATALOG
 
 FOLDER = Path(__file__).parent / "answers_by_family"
 Item = dict[str, Any]

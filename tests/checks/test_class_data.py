@@ -11,7 +11,6 @@ import msgspec
 import pytest
 
 import carob
-from catalogs import CATALOG
 from carob.analysis.audit.judging import WATCHED
 from carob.checks.base import Check
 from carob.checks.catalog import CHECKS
@@ -19,6 +18,7 @@ from carob.model.check import CheckSpec
 from carob.model.trace import Channel, Trace
 from carob.model.verdict import Status
 from carob.scoring import verdicts
+from catalogs import CATALOG
 
 SOURCE = Path(carob.__file__).parent
 SPELLS_FIELDS = {

@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from catalogs import CATALOG
 from carob.checks.combined import is_negated
 from carob.model.check import CheckSpec
 from carob.model.run import CaseRecord
@@ -16,6 +15,7 @@ from carob.model.trace import Trace
 from carob.model.verdict import Status
 from carob.reports.case_facts import missing_parts, required_sources
 from carob.scoring import verdicts
+from catalogs import CATALOG
 
 SAYS = Trace(case_id="A", final_message="Yes, please.")
 SILENT = Trace(case_id="A", final_message="No.")

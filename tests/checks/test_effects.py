@@ -10,7 +10,6 @@ import msgspec
 import pytest
 
 import carob
-from catalogs import CATALOG
 from carob.analysis.lint.base import TargetInfo
 from carob.analysis.lint.linter import lint_source
 from carob.checks.effects.claims import NoFalseSuccess
@@ -26,6 +25,7 @@ from carob.plugins.project import find_project
 from carob.scoring.verdicts import judge_case
 from carob.suites import loads as loads_with
 from carob.suites.declared import with_declared
+from catalogs import CATALOG
 
 
 def loads(text: str, file: str) -> Suite:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from catalogs import CATALOG
 from carob.checks.base import Check
 from carob.checks.catalog import CHECKS
 from carob.model.check import CheckSpec, Example
 from carob.model.verdict import Status
+from catalogs import CATALOG
 
 EXAMPLES = [
     pytest.param(cls, example, id=f"{cls.name}-{i}") for cls in CHECKS for i, example in enumerate(cls.examples)

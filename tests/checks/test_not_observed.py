@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from catalogs import CATALOG
 from carob.api import judge
 from carob.errors import SuiteError
 from carob.model.trace import TextLoss, ToolCall, Trace
 from carob.model.verdict import Status
 from carob.suites import loads
+from catalogs import CATALOG
 
 
 def status(trace: Trace, name: str, **expected: Any) -> Status:

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 import carob
-from catalogs import CATALOG
 from carob.model.trace import Message, ToolCall, Trace
+from catalogs import CATALOG
 
 FOLDER = Path(__file__).parent / "number_answers"
 FAMILIES = ("grounded_numbers", "grounded_in", "must_ground_numbers", "freshness", "levers", "number_sentences")

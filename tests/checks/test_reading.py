@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from catalogs import CATALOG
 from carob.checks.sample_traces import says
 from carob.model.verdict import Status
+from catalogs import CATALOG
 
 
 def asked(expected: dict[str, Any]) -> list[tuple[str, str]]:

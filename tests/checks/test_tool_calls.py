@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalogs import CATALOG
 from carob.api import judge
 from carob.checks.tools.patterns import assign
 from carob.errors import SuiteError
 from carob.model.trace import ToolCall, Trace
 from carob.model.verdict import CheckResult, Status
 from carob.suites import loads
+from catalogs import CATALOG
 
 
 def results(entries: list[dict[str, Any]], *calls: ToolCall, **more: Any) -> list[CheckResult]:

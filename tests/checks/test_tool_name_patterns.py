@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from catalogs import CATALOG
 from carob.analysis.lint.base import TargetInfo
 from carob.analysis.lint.linter import lint
 from carob.model.trace import ToolCall, Trace
 from carob.model.verdict import Status
 from carob.scoring import verdicts
 from carob.suites.reading import locate_suite
+from catalogs import CATALOG
 
 TOOLS = frozenset({"find_room", "delete_all", "book_room"})
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from catalogs import CATALOG
-from checks.answers import RIGHT, WRONG, Answer
 from carob.api import judge
 from carob.model.suite import Case
 from carob.model.verdict import CaseStatus, Status, Verdict
+from catalogs import CATALOG
+from checks.answers import RIGHT, WRONG, Answer
 
 
 def verdict(answer: Answer) -> Verdict:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from catalogs import CATALOG
 from carob.model.trace import ToolCall, Trace
 from carob.model.verdict import Status
+from catalogs import CATALOG
 
 
 def judged(trace: Trace, **expected: Any) -> Status:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.support import AGENT, Ran
 from carob.cli.main import run
+from cli.support import AGENT, Ran
 
 DOUBLED_STOP = re.compile(r"[^.\s/][.?!…]\.(?:\s|$)(?<!\.\.\.\s)")
 """What no message may hold, whatever it quotes. Three full stops are an ellipsis."""

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from cli.support import Carob, case, eval_set, journal_of, report_of, results, traces, write
 from carob.engine.session import Session
+from cli.support import Carob, case, eval_set, journal_of, report_of, results, traces, write
 
 STAMP = r"\d{8}T\d{6}Z"
 SUMMARY = ["pass", "fail", "partial", "error", "total", "avg_soft_score", "figures"]

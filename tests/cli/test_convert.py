@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.support import Carob
 from carob.cli.main import run
+from cli.support import Carob
 
 GOLDEN = [{"id": "Q", "input": "Which dyno?", "expected_contains": ["no"]}]
 TABLED = {"id": "{order}", "each": "rows.csv", "prompt": "{order}", "expected": {"must_say_any": ["{order}"]}}

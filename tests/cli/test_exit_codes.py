@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 import carob as library
-from cli.support import SCRIPT, Carob, case, eval_set, journal_of, traces, write
 from carob.cli import main
 from carob.cli.run import worst_exit_code
 from carob.errors import ExitCode
 from carob.model.run import Summary
+from cli.support import SCRIPT, Carob, case, eval_set, journal_of, traces, write
 
 LENIENT = {"scoring": {"soft_score": {"threshold": 0.1}}}
 UNSEEN = {"telemetry": ["tool.x start"]}

@@ -12,12 +12,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import carob as package
-from cli.fixtures import DOUBLED_STOP
-from cli.support import Carob, case, eval_set, traces, write
 from carob.cli.main import carob as group
-from carob.errors import Diagnostic, CarobError
+from carob.errors import CarobError, Diagnostic
 from carob.targets.catalog import KINDS
 from carob.text.wording import with_article
+from cli.fixtures import DOUBLED_STOP
+from cli.support import Carob, case, eval_set, traces, write
 
 SOURCES = sorted(Path(package.__file__).parent.rglob("*.py"))
 CASE = "cases: [{id: a, prompt: hi, expected: {must_say_any: [x]}}]\n"

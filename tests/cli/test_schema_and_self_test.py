@@ -10,12 +10,12 @@ import jsonschema
 import pytest
 import yaml
 
-from cli.support import Carob, case, eval_set, write
 from carob.checks.base import Check
 from carob.checks.catalog import CHECKS
 from carob.model.trace import Trace
 from carob.model.verdict import CheckResult, SoftScore, Status
 from carob.scoring import verdicts
+from cli.support import Carob, case, eval_set, write
 
 DECISION = {"id": "A", "input": "p", "expected": {"tools_used": []}}
 

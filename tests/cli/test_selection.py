@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from cli.support import HELLO, Carob, report_of, traces, write
 from carob.errors import ExitCode
+from cli.support import HELLO, Carob, report_of, traces, write
 
 CASES: dict[str, dict[str, Any]] = {
     "refund-fr": {"tags": ["smoke", "money"]},

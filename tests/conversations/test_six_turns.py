@@ -9,10 +9,10 @@ import pytest
 from msgspec import structs
 
 import carob
-from evals.support import with_bug
 from carob.model.run import CaseRecord
 from carob.model.verdict import CaseStatus, Status
 from carob.targets.config import TargetConfig
+from evals.support import with_bug
 from recordings import canvas, shipped
 
 BOOKED = {"vehicle_id": 3, "test_type": "brake", "start_date": "2026-03-09"}

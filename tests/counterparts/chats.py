@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from counterparts.environments import python_with
 from carob.system.process_tree import end
 from carob.targets.app_process import answers
+from counterparts.environments import python_with
 
 HERE = Path(__file__).parent / "fronts"
 START_WITHIN = 240

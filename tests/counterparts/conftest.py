@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from cli.fixtures import here, carob
+from cli.fixtures import carob, here
 
-__all__ = ["here", "carob"]
+__all__ = ["carob", "here"]
 
 HERE = Path(__file__).parent
 

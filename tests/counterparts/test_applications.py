@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import pytest
 
-from counterparts.environments import ROOT, python_with
 from carob.journal.reader import Journal
+from counterparts.environments import ROOT, python_with
 from scripted_model import serve
 
 HERE = Path(__file__).parent / "applications"

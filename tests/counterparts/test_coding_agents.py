@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 import carob
+from carob.model.run import CaseRecord
+from carob.model.verdict import CaseStatus, CheckResult, Status
+from carob.targets.workspaces.case_workspace import why_no_processes
 from counterparts.coding_scripts import (
     AGENTS,
     BEHAVIOURS,
@@ -21,9 +24,6 @@ from counterparts.coding_scripts import (
     script_for,
     write_project,
 )
-from carob.model.run import CaseRecord
-from carob.model.verdict import CaseStatus, CheckResult, Status
-from carob.targets.workspaces.case_workspace import why_no_processes
 from scripted_model import serve
 
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from counterparts.environments import FOLDER, install_by_npm
 from carob.guard.hook_events import Host
 from carob.guard.install import install_guard, plan_installation
 from carob.guard.journal import find_unasked, read_guard_journal
+from counterparts.environments import FOLDER, install_by_npm
 
 pytestmark = [pytest.mark.counterpart, pytest.mark.limit(600)]
 

@@ -15,10 +15,10 @@ from typing import NamedTuple
 import pytest
 
 import carob
-from counterparts.environments import install_by_npm, python_with
 from carob.analysis.stress.model import CellStatus
 from carob.analysis.stress.session import StressResult
 from carob.model.verdict import CaseStatus
+from counterparts.environments import install_by_npm, python_with
 from scripted_model import serve
 
 SERVICES = Path(__file__).parent / "services"

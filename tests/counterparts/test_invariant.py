@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import carob
-from counterparts.environments import python_with
 from carob.evidence.conversation_events import read_conversation
 from carob.rules.contract import Contract
 from carob.rules.events import RuleOutcome
 from carob.rules.monitor import judge_events
 from carob.rules.reading import read_rules
+from counterparts.environments import python_with
 
 COUNT = 500
 PEER = Path(__file__).parent / "invariant_peer.py"

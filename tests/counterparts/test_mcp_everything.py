@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 import carob
-from counterparts.environments import FOLDER, install_by_npm, python_with
 from carob.model.verdict import CaseStatus
 from carob.proxy.tape.file import read_tape
+from counterparts.environments import FOLDER, install_by_npm, python_with
 
 pytestmark = [pytest.mark.counterpart, pytest.mark.limit(600)]
 

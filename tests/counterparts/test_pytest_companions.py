@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from counterparts.environments import ROOT, python_with
 from carob.journal.reader import Journal
+from counterparts.environments import ROOT, python_with
 from pytest_plugin.test_example import EXAMPLE, STATUSES, statuses
 
 pytestmark = [pytest.mark.counterpart, pytest.mark.limit(600)]

@@ -14,12 +14,12 @@ import pytest
 from msgspec import structs
 
 import carob
+from carob.plugins.project import find_project
+from carob.targets.config import read_config, resolve
 from cli.support import SCRIPT
 from counterparts.environments import install_by_npm, python_with
 from counterparts.spans_sink import recorded
 from counterparts.test_wire import wait_for
-from carob.plugins.project import find_project
-from carob.targets.config import read_config, resolve
 from pages import follow
 from recipes import ADDRESS, RECIPES, UNRECORDED, Recipe
 from targets.http.desk import recording

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 import carob
+from carob.targets.config import TargetConfig
 from counterparts.environments import python_with
 from counterparts.span_sources import EMITTERS, EXPORTER, PROMPTS, SOURCES, SpanSource
 from counterparts.spans_sink import recorded
 from evidence.spans.order_cases import SUITE, VERDICTS, judged_by_the_log, logged, told, tool_log
-from carob.targets.config import TargetConfig
 
 
 @pytest.fixture(params=SOURCES, ids=lambda source: source.name)

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import carob
-from counterparts.environments import install_by_npm, python_with
 from carob.model.verdict import CaseStatus
 from carob.proxy.tape.file import read_tape
+from counterparts.environments import install_by_npm, python_with
 from scripted_model import serve
 
 CLIENTS = Path(__file__).parent / "clients"

@@ -11,9 +11,9 @@ from contextlib import asynccontextmanager
 import uvicorn
 from msgspec import structs
 
-from dyno_agent.service import create_app
 from carob.targets.browser.environment import AppProcess
 from carob.targets.config import TargetConfig
+from dyno_agent.service import create_app
 from recordings import ROOT, shipped
 
 CANVAS = "{python} -m canvas_app --port {port}"

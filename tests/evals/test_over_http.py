@@ -10,11 +10,11 @@ from typing import NamedTuple
 import pytest
 from msgspec import structs
 
-from dyno_agent import rules
-from dyno_agent.tools import TOOLS
 from carob.api import load_suite
 from carob.model.run import CaseRecord
 from carob.model.verdict import CaseStatus, Status
+from dyno_agent import rules
+from dyno_agent.tools import TOOLS
 from recordings import CANVAS, DYNO, ROOT, Recorded, shipped
 
 from .planted import BUGS

@@ -9,10 +9,10 @@ from typing import Any, get_args
 
 import pytest
 
-from catalogs import CATALOG
 from carob.checks.effects.outcome import Name
 from carob.checks.page.ui import grammar, resolve
 from carob.checks.telemetry import shorthand
+from catalogs import CATALOG
 
 from .recorded import WEEK, counted, evidence, per_day, rows, shown
 from .support import FILES, canvas, raw, suites

@@ -6,7 +6,6 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from catalogs import CATALOG
 from carob.evidence.merge import merge_turns
 from carob.evidence.recorder import Recorder
 from carob.journal.integrity import derive_verdict
@@ -27,6 +26,7 @@ from carob.model.trace import (
 )
 from carob.model.verdict import CaseStatus, Status
 from carob.scoring import verdicts
+from catalogs import CATALOG
 
 
 def asks(**expected: object) -> tuple[CheckSpec, ...]:

@@ -12,7 +12,6 @@ from msgspec import structs
 
 import carob
 from canvas_app.in_process import answer
-from catalogs import CATALOG
 from carob.analysis.audit.run_audit import audit
 from carob.analysis.lint.linter import lint
 from carob.analysis.lint.target import target_info
@@ -25,6 +24,7 @@ from carob.scoring import verdicts
 from carob.suites.documents.source import read_bytes
 from carob.suites.reading import locate_suite
 from carob1_fields import CANVAS, SUITES, Row
+from catalogs import CATALOG
 from recordings import ROOT, canvas, shipped
 
 SUITE = SUITES["canvas"]

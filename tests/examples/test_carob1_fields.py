@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import carob
-from catalogs import CATALOG
 from carob.checks.catalog import catalog_for
 from carob.checks.workspace.samples import workspace_trace
 from carob.matchers.reading import DOLLAR_KEYS
@@ -21,6 +20,7 @@ from carob.plugins.project import Project
 from carob.scoring.verdicts import case_results
 from carob.suites.formats.catalog import find_format
 from carob1_fields import CODER, DESK, NOT_JUDGED, ROWS, SMALL, SUITES, Row, suite_text
+from catalogs import CATALOG
 
 NEW, OLD = (
     find_format("carob-1", CATALOG.formats).schema(CATALOG),

@@ -10,8 +10,8 @@ import pytest
 
 from canvas_app import turns
 from canvas_app.brain.language import preferences, understand
-from dyno_agent.tools import TOOLS
 from carob.cli.main import run
+from dyno_agent.tools import TOOLS
 from pages import Command, File, blocks, same
 from recordings import ROOT
 

@@ -8,7 +8,6 @@ import pytest
 from msgspec import structs
 
 import carob
-from catalogs import CATALOG
 from carob.evidence.merge import merge_turns
 from carob.journal.reader import Journal
 from carob.model.run import CaseRecord
@@ -16,6 +15,7 @@ from carob.model.trace import ToolCall, Trace
 from carob.model.verdict import OWN_RULE, CaseStatus, Status
 from carob.scoring import verdicts
 from carob1_fields import SUITES
+from catalogs import CATALOG
 from recordings import ROOT, shipped
 
 

@@ -8,7 +8,6 @@ import pytest
 from msgspec import structs
 
 import carob
-from catalogs import CATALOG
 from carob.analysis.audit.run_audit import audit
 from carob.analysis.lint.linter import lint
 from carob.analysis.lint.target import target_info
@@ -20,6 +19,7 @@ from carob.scoring import verdicts
 from carob.suites.documents.source import read_bytes
 from carob.suites.reading import locate_suite
 from carob1_fields import DYNO, SUITES, Row
+from catalogs import CATALOG
 from recordings import ROOT, shipped
 
 SUITE = SUITES["dyno"]

@@ -9,9 +9,9 @@ import pytest
 from golden_runs import DECISIONS
 
 import carob
-from dyno_agent.tools import TOOLS
 from carob import api
 from carob.analysis.compare.model import Change, Comparison
+from dyno_agent.tools import TOOLS
 
 REPEAT = 4
 CASES = ["conflicts_in_schedule", "conflicts_in_some_days", "completed_tests", "completed_brake_tests", "running_tests",

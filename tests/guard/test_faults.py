@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 import carob
-from guard.policies import BIG, DESK, write_policy
-from guard.test_hook import Desk
 from carob.guard.conversation import MOST_EVENTS, GuardedConversation
 from carob.guard.decision import Decision
 from carob.guard.hook_events import PROBE, answer_event
 from carob.guard.hook_protocol import BLOCK
 from carob.guard.policy import load_policy
+from guard.policies import BIG, DESK, write_policy
+from guard.test_hook import Desk
 
 PAY = {"tool_name": "pay_invoice", "tool_input": {"id": "A"}, "tool_use_id": "t"}
 

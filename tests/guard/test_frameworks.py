@@ -15,9 +15,9 @@ from langgraph.prebuilt import ToolNode
 from langgraph.types import Command
 
 import carob
-from guard.policies import BIG, CALLS, write_policy
 from carob.targets.in_process.cases import CASES
 from carob.targets.in_process.wrapping import WRAPPING
+from guard.policies import BIG, CALLS, write_policy
 
 PAID: list[dict[str, Any]] = []
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import carob
-from guard.policies import BIG, CALLS, DESK, write_policy
 from carob.guard.conversation import LARGEST_ARGUMENTS
+from guard.policies import BIG, CALLS, DESK, write_policy
 
 
 @pytest.fixture

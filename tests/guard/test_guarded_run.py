@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 import carob as library
+from carob.proxy.faults.world import FaultError
 from cli.support import Ran
 from guard.policies import CALLS, DESK, write_policy
-from carob.proxy.faults.world import FaultError
 
 AGENT = """
 PAID = []

@@ -13,9 +13,7 @@ from typing import Any
 
 import pytest
 
-from cli.support import Ran
-from guard.policies import BIG, CALLS, DESK, write_policy
-from carob.errors import ConfigError, CarobError
+from carob.errors import CarobError, ConfigError
 from carob.guard.hook_events import HookAnswer, answer_event
 from carob.guard.hook_protocol import BLOCK, OK
 from carob.guard.install import (
@@ -30,6 +28,8 @@ from carob.guard.install import (
 )
 from carob.guard.journal import find_unasked
 from carob.guard.policy import load_policy
+from cli.support import Ran
+from guard.policies import BIG, CALLS, DESK, write_policy
 
 SESSION = {"session_id": "s", "transcript_path": "/t.jsonl", "cwd": "/", "permission_mode": "default"}
 

@@ -11,11 +11,11 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import carob as library
-from cli.support import Ran
-from guard.policies import DESK, write_policy
 from carob.errors import JournalError
 from carob.guard.journal import KEPT_FILES, GuardHeader, GuardJournal, read_guard_journal
 from carob.rules.events import ConversationEvent
+from cli.support import Ran
+from guard.policies import DESK, write_policy
 
 SECRET = "sk-live-1234567890"
 

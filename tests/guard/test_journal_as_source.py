@@ -12,8 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import carob as library
-from cli.support import Ran
-from guard.policies import BIG, DESK, write_policy
 from carob.evidence.conversation_events import read_conversation
 from carob.evidence.exports.guard_journal import NO_BEGINNING
 from carob.evidence.exports.reading import read_conversations
@@ -23,6 +21,8 @@ from carob.guard.journal import GuardHeader, GuardJournal
 from carob.guard.policy import load_policy
 from carob.model.trace import SECRETS_REMOVED
 from carob.rules.monitor import judge_events
+from cli.support import Ran
+from guard.policies import BIG, DESK, write_policy
 
 WATCHED = DESK.replace("    each:", "    mode: observe\n    each:")
 

@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 import pytest
 
 import carob
-from guard.policies import CALLS, write_policy
 from carob.guard.mcp import HttpGuard, MessageGuard
+from guard.policies import CALLS, write_policy
 
 SERVER = """
 import json, sys

@@ -16,8 +16,6 @@ from typing import Any
 import pytest
 
 import carob
-from guard.policies import BIG, DESK, write_policy
-from guard.test_hook import SESSION, Desk
 from carob.guard.approvals import ask_framework
 from carob.guard.conversation import GuardedConversation
 from carob.guard.hook import run_hook
@@ -27,6 +25,8 @@ from carob.guard.journal import GuardHeader, GuardJournal
 from carob.guard.policy import load_policy
 from carob.guard.serve import DecisionServer
 from carob.guard.store import GuardStore
+from guard.policies import BIG, DESK, write_policy
+from guard.test_hook import SESSION, Desk
 
 PAY = {"tool_name": "pay_invoice", "tool_input": {"id": "A"}, "tool_use_id": "t9"}
 

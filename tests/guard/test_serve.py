@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 import pytest
 
 import carob
-from guard.policies import DESK, write_policy
 from carob.guard.serve import DecisionServer
+from guard.policies import DESK, write_policy
 
 
 def post(url: str, body: object, headers: dict[str, str] | None = None) -> tuple[int, Any]:

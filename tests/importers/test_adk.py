@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from catalogs import CATALOG
 from carob.errors import SuiteError
 from carob.model.suite import Case, Suite
 from carob.model.trace import ToolCall, Trace
 from carob.scoring.verdicts import case_results
 from carob.suites.reading import convert, read_suite
+from catalogs import CATALOG
 
 
 def content(text: str, role: str = "user") -> dict[str, Any]:

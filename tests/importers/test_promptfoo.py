@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from catalogs import CATALOG
 from carob.errors import SuiteError
 from carob.importers.promptfoo import files, suite, templates
 from carob.importers.promptfoo.assertions import UNJUDGED, from_text, known_types, path_of
@@ -19,6 +18,7 @@ from carob.model.suite import Suite
 from carob.model.trace import Trace
 from carob.scoring.verdicts import run_check
 from carob.suites.reading import convert, read_suite
+from catalogs import CATALOG
 
 
 def read(folder: Path, config: object, **files: str) -> Suite:

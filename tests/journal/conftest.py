@@ -1,3 +1,3 @@
-from cli.fixtures import here, carob
+from cli.fixtures import carob, here
 
-__all__ = ["here", "carob"]
+__all__ = ["carob", "here"]

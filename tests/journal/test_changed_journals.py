@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from cli.support import Carob, case, eval_set, journal_of, traces, write
 from carob.journal.reader import Journal
+from cli.support import Carob, case, eval_set, journal_of, traces, write
 
 Lines = list[Any]
 Change = Callable[[Lines], Lines]

@@ -14,13 +14,13 @@ from urllib.parse import quote
 import msgspec
 import pytest
 
-from cli.support import Carob, eval_set, write
 from carob.journal.redaction import Redactor
 from carob.model.check import CheckSpec
 from carob.model.run import CaseRecord
 from carob.model.suite import Case
 from carob.model.trace import Trace
 from carob.model.verdict import CaseStatus, CheckResult, Group, Status, Verdict
+from cli.support import Carob, eval_set, write
 
 SECRET = "k4r/at+pässwörd<&>7'"
 

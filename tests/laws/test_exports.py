@@ -10,11 +10,11 @@ from typing import Any
 
 from hypothesis import settings
 
-from evidence.exports.sources import SOURCES, Source
-from evidence.exports.test_sources import outcomes
 from carob.errors import CarobError
 from carob.evidence.exports.reading import read_conversations
 from carob.evidence.exports.record import RecordedConversation
+from evidence.exports.sources import SOURCES, Source
+from evidence.exports.test_sources import outcomes
 from laws.coverage import Coverage, require
 from laws.files import VALUES, Place, places, remove, replace
 from laws.test_wrong_types import RAISED

@@ -23,12 +23,12 @@ from hypothesis import strategies as st
 from langchain_core.tools import tool as as_tool
 
 import carob
-from evidence.spans.span_factory import post, request, span, tool
 from carob.model.run import CaseRecord
 from carob.model.verdict import CaseStatus
 from carob.targets.config import TargetConfig
 from carob.targets.in_process.cases import CASES as RUNNING
 from carob.targets.python import Conversation
+from evidence.spans.span_factory import post, request, span, tool
 from laws.coverage import Coverage, require
 from scripted_model import serve
 from targets.wrappers.test_mcp_evidence import StandIn, call

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from counterparts.span_sources import SOURCES, SpanSource
 from carob.evidence.spans.otlp import SpanBatch, SpanRecord
 from carob.evidence.spans.reading import is_of_a_turn, read_turn, span_trees
 from carob.model.suite import Case
 from carob.model.trace import Trace
 from carob.model.verdict import CaseStatus
 from carob.targets.recordings.otlp import RecordedTrace, _trace
+from counterparts.span_sources import SOURCES, SpanSource
 from laws.coverage import Coverage, require
 from laws.samples import Expected, build_case, judge
 
@@ -144,9 +144,9 @@ def _of_other_prompts(source: SpanSource) -> bytes:
 
 async def test_foreign_spans_change_nothing(record_property: Callable[[str, object], None], tmp_path: Any) -> None:
     """Recordings with spans of others, doubled and out of order: each case has the trace that it had."""
-    from evidence.spans.order_cases import SUITE
     from carob.suites import loads
     from carob.targets.base import RunContext
+    from evidence.spans.order_cases import SUITE
     from laws.samples import CATALOG
     from targets.conftest import opened
 

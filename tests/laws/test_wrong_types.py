@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from carob.errors import ConfigError, CarobError, SuiteError
+from carob.errors import CarobError, ConfigError, SuiteError
 from carob.suites import load
 from carob.targets.recordings.replay import RecordedTraces
 from laws.coverage import Coverage, require

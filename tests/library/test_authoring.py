@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 import pytest
 
 import carob
-from catalogs import CATALOG
 from carob import testing
 from carob.engine.authoring import OF_CASE
 from carob.suites.formats.carob1 import shape
+from catalogs import CATALOG
 
 ROOT = Path(__file__).parents[2]
 PASSED, FAILED = carob.Status.PASSED, carob.Status.FAILED

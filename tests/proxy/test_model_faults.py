@@ -12,9 +12,9 @@ import openai
 import pytest
 from google.genai import errors as gemini
 
-from evidence.test_model_traffic import RULES, every_api, plain_and_streamed, served
 from carob.model.faults import Fault
 from carob.proxy.faults.world import CaseWorld
+from evidence.test_model_traffic import RULES, every_api, plain_and_streamed, served
 
 ANY = {"rules": [*RULES["rules"][:3], {"when": {"user": "balance", "results": "any"}, "say": "I cannot."}]}
 ASKED = "What is the balance of A1?"

@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from catalogs import CATALOG
 from carob.checks.catalog import CheckCatalog
 from carob.model.check import CheckSpec
 from carob.model.cost import TokenPrices
@@ -18,6 +17,7 @@ from carob.model.suite import Case
 from carob.model.trace import Message, ToolCall, Trace, TraceError
 from carob.model.verdict import CaseStatus, CheckResult, EvidenceLocation, Group, GroupScore, SoftScore, Status, Verdict
 from carob.scoring.intervals import pass_rate, single_clusters
+from catalogs import CATALOG
 
 HOSTILE = (
     "\x1b[2J\x1b]0;owned\x07 | a | b |\n\n# head `code` <script>alert(1)</script> [x](javascript:alert(1)) ![i](http://e.x/i)"

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from msgspec import structs
 
-from catalogs import CATALOG
 from carob.model.run import Summary
 from carob.model.trace import Tokens, ToolCall, Trace, TraceError
 from carob.model.verdict import CaseStatus, EvidenceLocation, Group, SoftScore, Status
 from carob.suites import load
+from catalogs import CATALOG
 
 from .runs import HEADER, MemoryRun, check, record
 

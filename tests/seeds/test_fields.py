@@ -6,9 +6,9 @@ from typing import Any, NamedTuple, get_args
 
 import pytest
 
+from carob.checks.effects.outcome import Name
 from catalogs import CATALOG
 from cli.support import Carob, eval_set, report_of, write
-from carob.checks.effects.outcome import Name
 
 Trace = dict[str, Any]
 

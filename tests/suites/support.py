@@ -9,7 +9,6 @@ from typing import Annotated, Any, NotRequired, TypedDict
 import msgspec
 from msgspec import Meta
 
-from catalogs import CATALOG
 from carob.errors import SuiteError
 from carob.model.check import CheckProblem, CheckSpec, Declared, Field, ParsedCheck
 from carob.model.suite import Suite
@@ -17,6 +16,7 @@ from carob.plugins.project import Project
 from carob.suites import loads
 from carob.suites.formats.base import SuiteCatalog
 from carob.suites.formats.catalog import find_format, known_formats
+from catalogs import CATALOG
 
 
 class Colour(TypedDict):

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from catalogs import CATALOG
 from carob.errors import ExitCode, SuiteError, UsageError
 from carob.suites import load
 from carob.suites.documents import source
+from catalogs import CATALOG
 from suites.support import lines
 
 GOOD = '{"version": "0.3", "cases": [{"id": "A", "prompt": "p", "expected": {"must_say_any": ["é"]}}]}'

@@ -10,7 +10,6 @@ import msgspec
 import pytest
 
 import carob
-from catalogs import CATALOG
 from carob.analysis.lint.base import TargetInfo
 from carob.analysis.lint.linter import SLUGS, lint
 from carob.errors import ExitCode, SuiteError, UsageError
@@ -18,6 +17,7 @@ from carob.model.suite import Case, Reply, Suite
 from carob.suites import load, loads, templates
 from carob.suites.documents.source import read_bytes
 from carob.suites.reading import locate_suite
+from catalogs import CATALOG
 from suites.support import lines
 
 DESK = """\

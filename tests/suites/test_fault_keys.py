@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 import carob
-from catalogs import CATALOG
 from carob.errors import ConfigError, SuiteError
 from carob.model.faults import FAULT_KINDS, Fault, Hit, Stub, kinds_of
 from carob.model.suite import Case
@@ -17,6 +16,7 @@ from carob.plugins.project import find_project
 from carob.suites.fault_keys import add_target_surroundings, read_faults
 from carob.suites.formats.catalog import find_format
 from carob.targets.config import read_config
+from catalogs import CATALOG
 
 VALUES = {"text": "503", "count": 3, "seconds": 2, "status": 429, "moment": "after", "any": {"id": "B-7"}, "flag": True}
 CASE = {"id": "A", "prompt": "?", "expected": {"min_words": 1}}

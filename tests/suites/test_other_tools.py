@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import pytest
 
 import carob
-from catalogs import CATALOG
 from carob.checks.catalog import CheckCatalog
 from carob.importers import deepeval
 from carob.model.suite import Case
@@ -19,6 +18,7 @@ from carob.suites import loads
 from carob.suites.formats.base import SuiteFile
 from carob.suites.formats.catalog import detect_format
 from carob.suites.reading import convert
+from catalogs import CATALOG
 
 Calls = Sequence[tuple[Any, ...]]
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from catalogs import CATALOG
 from carob.model.run import Summary
 from carob.reports.suite_lines import suite_place
 from carob.suites.reading import case_lines
+from catalogs import CATALOG
 from reports.runs import HEADER, MemoryRun
 
 EVAL_SET = """{"version": "0.3", "cases": [

@@ -11,10 +11,10 @@ import yaml
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from catalogs import CATALOG
 from carob.errors import SuiteError
 from carob.model.suite import Case, Suite
 from carob.suites import loads
+from catalogs import CATALOG
 
 KEYS = [
     *("id", "prompt", "input", "expected", "scoring", "cases", "version", "metadata", "x-n", "category", "hard_fail"),

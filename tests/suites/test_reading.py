@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from catalogs import CATALOG
 from carob.model.suite import Case, Scoring
 from carob.model.verdict import Group
 from carob.suites import loads
+from catalogs import CATALOG
 from suites.support import Small, case, eval_set, expecting, read
 
 

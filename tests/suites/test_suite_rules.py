@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import carob
-from carob.errors import ExitCode, CarobError, SuiteError
+from carob.errors import CarobError, ExitCode, SuiteError
 from carob.model.trace import ToolCall, Trace
 from carob.model.verdict import Status
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from catalogs import CATALOG
 from carob.suites import loads
 from carob.suites.documents import yaml as yaml_document
+from catalogs import CATALOG
 from suites.support import lines
 
 SUITE = """\

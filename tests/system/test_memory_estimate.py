@@ -10,12 +10,12 @@ from functools import partial
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from evidence.spans.span_factory import post, request, tool
 from carob.evidence.span_receiver import Receiver
 from carob.evidence.spans.otlp import SpanBatch
 from carob.evidence.spans.trace_context import TraceContext
 from carob.system import memory_estimate as weight
 from carob.system.memory_estimate import json_weight, protobuf_weight
+from evidence.spans.span_factory import post, request, tool
 
 
 def field(number: int, *parts: bytes) -> bytes:

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 import carob
-from evidence.spans.span_factory import Span, post, request, span, tool
 from carob.evidence.logs.events import tool_calls
 from carob.model.run import CaseRecord
 from carob.model.verdict import Status
@@ -24,6 +23,7 @@ from carob.targets.browser.log import TurnLog
 from carob.targets.browser.options import LogOptions
 from carob.targets.config import TargetConfig
 from carob.targets.python import Conversation
+from evidence.spans.span_factory import Span, post, request, span, tool
 from targets.wrappers.test_mcp_evidence import StandIn, call
 
 CASES = 50

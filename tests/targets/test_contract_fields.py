@@ -13,14 +13,14 @@ import msgspec
 import pytest
 
 import carob
-from evidence.spans.span_factory import tool
-from evidence.spans.test_reading import ROOT, SAYS, TOP, USER, T, chat, read
 from carob.checks.tools.validity import EndedByItself, ValidArguments
 from carob.model.check import CheckSpec
 from carob.model.suite import Case
 from carob.model.trace import Tokens, ToolCall, Trace
 from carob.model.verdict import Status
 from carob.targets.base import RunContext, Target
+from evidence.spans.span_factory import tool
+from evidence.spans.test_reading import ROOT, SAYS, TOP, USER, T, chat, read
 from targets.conftest import opened
 from targets.http.server import Asked, http, serving
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from evidence.spans.span_factory import span, tool
-from evidence.spans.test_reading import ROOT, TOP, T, read
 from carob.model.trace import ToolCall, Trace
 from carob.proxy.server import ServiceProxy
 from carob.targets.base import RunContext
+from evidence.spans.span_factory import span, tool
+from evidence.spans.test_reading import ROOT, TOP, T, read
 from targets.conftest import ask, case, opened
 from targets.http.server import LAST, Asked, constantly, http, serving, sse, started
 from targets.results_table import RAISED, TABLE, as_text

@@ -6,7 +6,7 @@ import pytest
 
 from carob.checks.catalog import catalog_for
 from carob.plugins.project import Project
-from carob.suites.formats import golden, carob1
+from carob.suites.formats import carob1, golden
 from carob.suites.shapes.containers import RecordShape
 from carob.targets.short_form import Short, ShortCall
 from carob.text.key_names import MOST, SYNONYMS, meant_keys, synonyms_of

@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from catalogs import CATALOG
 from carob.evidence.merge import merge_turns
 from carob.journal.writer import begin, encode
 from carob.model.run import CaseRecord, Footer, Header, Summary
@@ -18,6 +17,7 @@ from carob.model.trace import Message, SpanNode, Tokens, ToolCall, Trace
 from carob.model.verdict import CaseStatus
 from carob.scoring.verdicts import judge_case
 from carob.suites.reading import read_suite
+from catalogs import CATALOG
 
 SUITE = """\
 carob: 1

@@ -12,10 +12,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.watch import Collector
-from cli.fixtures import here, carob
+from cli.fixtures import carob, here
 from watch.watched import Watched
 
-__all__ = ["here", "carob"]
+__all__ = ["carob", "here"]
 
 Start = Callable[..., Watched]
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import carob
 from benchmarks.watch import POLICY, Collector, check_spans
-from evidence.exports.sources import FILES
 from carob.evidence.exports.otlp import split_requests
 from carob.watch.judging import missing_turn
+from evidence.exports.sources import FILES
 from watch.watched import (
     FORGETS_TO_LOOK,
     HELD,

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from benchmarks.watch import Collector
-from evidence.spans.span_factory import request as protobuf_request
-from evidence.spans.span_factory import span as protobuf_span
 from carob.errors import ConfigError, UsageError
 from carob.plugins.project import Project
 from carob.system import loopback
 from carob.watch.session import ConversationWatch, WatchOptions
+from evidence.spans.span_factory import request as protobuf_request
+from evidence.spans.span_factory import span as protobuf_span
 from watch.watched import HELD, PATIENCE, PLAIN, UNKNOWN, Json, Watched, as_request, host_of, turn
 
 Start = Callable[..., Watched]

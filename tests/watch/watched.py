@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 import msgspec
 
 from benchmarks.watch import POLICY, Collector, make_turn
-from evidence.spans.span_factory import post
 from carob.plugins.project import Project
 from carob.watch.session import ConversationWatch, WatchOptions
 from carob.watch.tables import StoreLimits
+from evidence.spans.span_factory import post
 
 Json = dict[str, Any]
 QUIET, PATIENCE = 5.0, 60.0

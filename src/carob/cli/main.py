@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from carob.cli.usage import explain, suggest_command
-from carob.errors import ExitCode, CarobError, SuiteError
+from carob.errors import CarobError, ExitCode, SuiteError
 from carob.version import __version__
 
 if TYPE_CHECKING:

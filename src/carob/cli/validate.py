@@ -6,7 +6,7 @@ from collections import Counter
 
 import click
 
-from carob.errors import ExitCode, CarobError, SuiteError
+from carob.errors import CarobError, ExitCode, SuiteError
 
 
 @click.command(short_help="Check suite files without running anything.")

@@ -18,7 +18,7 @@ from carob.engine.attempts import Attempts, read_attempt
 from carob.engine.events import CaseFinished, Event, RunFinished, RunStarted
 from carob.engine.executors import Executor
 from carob.engine.work import CaseResult
-from carob.errors import ExitCode, CarobError
+from carob.errors import CarobError, ExitCode
 from carob.journal.writer import JournalWriter, encode
 from carob.model.run import Footer, Header, Item, Keys, Summary
 from carob.model.sequential import SequentialTest

@@ -109,9 +109,9 @@ def refuse_taken(path: Path, force: bool) -> None:
 def name_suite_format(path: Path, project: Project) -> str:
     """The format of a suite of ours; nothing for any other file. (A list may be one of traces as well.)"""
     from carob.suites.formats.base import SuiteFile
+    from carob.suites.formats.carob1 import Carob1
     from carob.suites.formats.catalog import detect_format
     from carob.suites.formats.eval_set import EvalSet
-    from carob.suites.formats.carob1 import Carob1
 
     if path.suffix.lower() not in (*_SUFFIXES, ".json"):
         return ""

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from carob.errors import ConfigError, CarobError
+from carob.errors import CarobError, ConfigError
 from carob.guard.conversation import GuardedConversation
 from carob.guard.decision import Decision
 from carob.guard.hook_protocol import BLOCK, OK

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from carob.errors import ExitCode, CarobError
+from carob.errors import CarobError, ExitCode
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from carob.errors import ArtifactError, ExitCode, JournalError, CarobError
+from carob.errors import ArtifactError, CarobError, ExitCode, JournalError
 from carob.journal.reader import Journal
 from carob.model.run import CaseRecord, Summary
 from carob.plugins.project import Project

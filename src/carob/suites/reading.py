@@ -13,8 +13,8 @@ from carob.model.suite import Suite, remember_catalog
 from carob.suites.diagnostics import Document, Path, PathDiagnostic, RefusedError, problems
 from carob.suites.documents.yaml_text import block, item
 from carob.suites.formats.base import CaseExpectations, Format, SuiteCatalog, SuiteFile, SuiteRule
-from carob.suites.formats.catalog import blame, detect_format
 from carob.suites.formats.carob1 import Carob1
+from carob.suites.formats.catalog import blame, detect_format
 from carob.suites.formats.spelling import NO_EQUAL, Commented
 from carob.suites.listing import Row, suite_rows
 from carob.suites.rules import with_rules

@@ -16,7 +16,7 @@ import urllib.request
 from functools import partial
 from pathlib import Path
 
-from carob.errors import ConfigError, CarobError
+from carob.errors import CarobError, ConfigError
 from carob.system import process_tree
 from carob.targets.base import TargetError
 

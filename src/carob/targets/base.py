@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, cast
 
-from carob.errors import ConfigError, ExitCode, CarobError
+from carob.errors import CarobError, ConfigError, ExitCode
 from carob.evidence.recorder import Recorder
 from carob.evidence.spans.trace_context import TraceContext
 from carob.model.suite import Case, TurnDecision

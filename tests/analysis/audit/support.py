@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import carob
-from catalogs import CATALOG
 from carob.analysis.audit.case_audit import mutants
 from carob.analysis.audit.model import AuditReport, CaseAudit
 from carob.analysis.audit.operators.base import Mutant, Operator, Subject
@@ -17,6 +16,7 @@ from carob.journal.reader import Journal
 from carob.model.suite import Case, Suite
 from carob.model.trace import Trace
 from carob.suites import loads
+from catalogs import CATALOG
 
 Answer = str | dict[str, Any]
 

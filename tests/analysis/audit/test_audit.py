@@ -14,7 +14,6 @@ from msgspec import structs
 import carob
 from analysis.audit import sample
 from analysis.audit.support import Answer, audited, case, golden_of, recorded, suite_of, survivors
-from catalogs import CATALOG
 from carob.analysis.audit.case_audit import audit_case, mutants
 from carob.analysis.audit.judging import WATCHED as KEPT_AT
 from carob.analysis.audit.judging import Allowance, PassingTrace, judge_trace
@@ -34,6 +33,7 @@ from carob.model.suite import Case
 from carob.model.trace import ToolCall, Trace
 from carob.model.verdict import CaseStatus
 from carob.scoring import verdicts
+from catalogs import CATALOG
 
 HEADER = Header(
     run_id="r", suite="s.json", suite_format="eval-set", suite_sha256="", target="t", started_at="", total=1

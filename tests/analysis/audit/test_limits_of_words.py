@@ -9,10 +9,6 @@ import pytest
 import yaml
 from msgspec import structs
 
-from catalogs import CATALOG
-from checks import test_answers_as_models_write as written
-from checks import test_answers_by_family as by_family
-from checks import test_number_answers as numbers
 from carob.analysis.audit.case_audit import audit_case
 from carob.analysis.audit.model import CaseAudit
 from carob.analysis.audit.operators.base import Subject
@@ -23,6 +19,10 @@ from carob.model.check import Declared
 from carob.model.suite import Case
 from carob.model.trace import Trace
 from carob.suites.declared import with_declared
+from catalogs import CATALOG
+from checks import test_answers_as_models_write as written
+from checks import test_answers_by_family as by_family
+from checks import test_number_answers as numbers
 from recordings import ROOT
 
 CAROB_1 = Spelling("carob-1", "1", CATALOG)

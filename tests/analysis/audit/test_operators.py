@@ -10,7 +10,6 @@ import pytest
 
 from analysis.audit.proofs import PROOFS
 from analysis.audit.support import QUIET, bare_case
-from catalogs import CATALOG
 from carob.analysis.audit.case_audit import mutants
 from carob.analysis.audit.judging import judge_trace
 from carob.analysis.audit.operators.base import Operator, Subject, is_same
@@ -18,6 +17,7 @@ from carob.analysis.audit.operators.catalog import OPERATORS
 from carob.analysis.audit.survivors import Spelling, known_fields, noticing, suggest_field
 from carob.model.trace import Trace
 from carob.model.verdict import CaseStatus
+from catalogs import CATALOG
 
 CLAIMS = [pytest.param(o, field, id=f"{o.name}-{field}") for o in OPERATORS for field in o.fields]
 BY_NAME = [pytest.param(operator, id=operator.name) for operator in OPERATORS]

@@ -10,12 +10,12 @@ import pytest
 
 from analysis.audit import sample
 from analysis.audit.support import Answer, case, recorded
-from catalogs import CATALOG
 from carob.analysis.audit.run_audit import audit
 from carob.analysis.lint.base import TargetInfo
 from carob.analysis.lint.linter import lint
 from carob.model.verdict import CaseStatus
 from carob.suites.reading import locate_suite
+from catalogs import CATALOG
 
 PROMPT = "Summarise the trains of the week."
 TRAINS = "Of 12 trains 41 minutes late, seen 30 minutes ago, the worst was the express. Assumption: the log is whole."

@@ -9,7 +9,6 @@ import pytest
 from msgspec import structs
 
 from analysis.audit.support import bare_case
-from catalogs import CATALOG
 from carob.analysis.audit.case_audit import mutants
 from carob.analysis.audit.judging import judge_trace
 from carob.analysis.audit.operators.base import Mutant, Subject
@@ -21,6 +20,7 @@ from carob.rules.contract import Contract
 from carob.rules.events import RuleOutcome
 from carob.rules.monitor import judge_events
 from carob.rules.reading import read_rules
+from catalogs import CATALOG
 
 ID = {"arguments": {"id": {"$as": "id"}}}
 SAME_ID = {"arguments": {"id": {"$same": "id"}}}

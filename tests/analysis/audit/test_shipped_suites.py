@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import carob
-from catalogs import CATALOG
 from carob.analysis.audit.case_audit import mutants
 from carob.analysis.audit.model import AuditReport
 from carob.analysis.audit.operators.base import Subject
@@ -19,6 +18,7 @@ from carob.journal.reader import Journal
 from carob.scoring import verdicts
 from carob.suites.documents.source import read_bytes
 from carob.suites.reading import locate_suite
+from catalogs import CATALOG
 from recordings import CANVAS, DYNO, ROOT, Recorded, shipped
 
 LEAST = 0.95

@@ -10,12 +10,12 @@ import pytest
 
 from analysis.audit import sample
 from analysis.audit.support import Answer, case, recorded
-from catalogs import CATALOG
 from carob.analysis.audit.run_audit import audit
 from carob.analysis.lint.base import TargetInfo
 from carob.analysis.lint.linter import lint
 from carob.errors import ExitCode
 from carob.suites.reading import locate_suite
+from catalogs import CATALOG
 
 PROMPT = "Book dyno 3 for vehicle 42 and tell me about it."
 BOOKED: dict[str, Any] = {

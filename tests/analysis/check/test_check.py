@@ -14,11 +14,11 @@ from pyarrow import parquet
 
 import carob
 from analysis.check.conversations import conversation, day, write_lines, write_policy
-from cli.support import process
 from carob.analysis.check.tally import name_cause
-from carob.errors import ExitCode, CarobError
+from carob.errors import CarobError, ExitCode
 from carob.reports.html.case_view import command
 from carob.rules.events import RuleOutcome
+from cli.support import process
 
 
 @pytest.fixture

@@ -16,14 +16,14 @@ import pytest
 
 import carob
 from analysis.check.conversations import conversation, write_lines, write_policy
-from cli.support import process
-from engine.support import Started, until
-from evidence.exports.sources import FILES
 from carob.analysis.check.cluster import judge_remote
 from carob.analysis.check.judges import ConversationJudge
 from carob.analysis.check.shards import ShardWork, judge_shard, split_sources
 from carob.engine.processes.messages import Refused, build_error
 from carob.errors import CarobError
+from cli.support import process
+from engine.support import Started, until
+from evidence.exports.sources import FILES
 
 NEEDS_RAY = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is an extra")
 

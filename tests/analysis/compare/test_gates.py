@@ -10,9 +10,9 @@ import pytest
 
 import carob
 from analysis.compare.runs import journal, many
-from cli.support import Ran
 from carob.analysis.compare.model import Comparison
 from carob.errors import ConfigError
+from cli.support import Ran
 
 Line = Callable[..., Ran]
 

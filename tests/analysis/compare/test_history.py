@@ -11,9 +11,9 @@ import pytest
 
 import carob
 from analysis.compare.runs import journal
-from cli.support import Ran
 from carob import api
 from carob.journal.reader import Journal
+from cli.support import Ran
 
 
 def git(*arguments: str) -> str:

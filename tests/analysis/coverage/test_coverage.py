@@ -10,8 +10,8 @@ import pytest
 
 import carob as library
 from analysis.coverage.desk import ANSWERS, SCHEMAS, SUITE, answer, call, case, record, suite_with
-from cli.support import Carob, write
 from carob.analysis.coverage.model import Coverage, ToolCoverage
+from cli.support import Carob, write
 
 
 def measure(carob: Carob, suite: dict[str, Any], answers: dict[str, Any]) -> Coverage:

@@ -11,12 +11,12 @@ import pytest
 import yaml
 
 import carob
-from catalogs import CATALOG
 from carob.analysis.draft.draft import DraftOptions, SuiteDraft
 from carob.analysis.draft.drafting import draft_from_traces
 from carob.errors import UsageError
 from carob.evidence.merge import merge_turns
 from carob.model.trace import ToolCall, Trace, TraceError
+from catalogs import CATALOG
 
 WORDING = ("must_say_any", "must_match_regex", "answer_equals", "expected_contains", "reason_contains", "answer_text")
 

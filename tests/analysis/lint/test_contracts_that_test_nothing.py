@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from catalogs import CATALOG
 from carob.analysis.lint.base import TargetInfo
 from carob.analysis.lint.linter import lint
 from carob.errors import Diagnostic, SuiteError
 from carob.suites.reading import locate_suite
+from catalogs import CATALOG
 
 pytestmark = pytest.mark.quick
 

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from analysis.audit import sample
 from analysis.audit.support import case
-from catalogs import CATALOG
 from carob.analysis.lint.base import TargetInfo
 from carob.analysis.lint.linter import SLUGS, lint
 from carob.suites.reading import locate_suite
 from carob.targets.langgraph.loading import tools_of
 from carob.text.regexes import safe_regex
 from carob.text.regexes.examples import UnreadableError, example
+from catalogs import CATALOG
 
 ROOT = Path(__file__).parents[3]
 KNOWN = TargetInfo("staging", {"The {what} is lit.": [{"role": "img", "name": "{what}"}]}, frozenset({"find", "book"}))

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from catalogs import CATALOG
 from carob.analysis.lint.base import TargetInfo
 from carob.analysis.lint.linter import lint, lint_source
 from carob.suites.reading import locate_suite
+from catalogs import CATALOG
 from recordings import ROOT
 
 TOOLS = TargetInfo(tools=frozenset(("find", "pay", "refund_all")))

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from catalogs import CATALOG
 from carob.analysis.lint.base import TargetInfo
 from carob.analysis.lint.linter import lint
 from carob.suites.reading import locate_suite
+from catalogs import CATALOG
 
 
 def slugs(expected: dict[str, Any]) -> set[str]:

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from cli.support import Ran
 from carob.cli.main import run
+from cli.support import Ran
 
 
 @pytest.fixture(autouse=True)

@@ -10,12 +10,12 @@ import pytest
 
 import carob
 from analysis.compare.runs import journal, many
-from cli.support import Carob, write
 from carob.analysis.matrix.columns import plan_columns
 from carob.analysis.matrix.model import Matrix, RowKind
 from carob.analysis.matrix.report import matrix_html, matrix_json, matrix_markdown
 from carob.analysis.matrix.terminal import matrix_lines
 from carob.targets.config import Config, TargetConfig
+from cli.support import Carob, write
 
 AGENT = """\
 import os

@@ -8,8 +8,8 @@ import pytest
 
 from analysis.matrix.test_matrix import AGENT, SUITE
 from browsing import axe_faults, browser, is_too_wide, looking, opened
-from cli.support import write
 from carob.cli.main import run
+from cli.support import write
 
 __all__ = ["browser"]
 

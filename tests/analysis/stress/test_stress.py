@@ -14,7 +14,6 @@ import yaml
 from msgspec import structs
 
 import carob
-from cli.support import Carob
 from carob import api
 from carob.analysis.stress import judging
 from carob.analysis.stress.expectations import ToolUse, at_most_as_usual, vanished_values
@@ -30,6 +29,7 @@ from carob.model.faults import AlteredCall, Fault
 from carob.model.run import CaseRecord
 from carob.model.suite import Case
 from carob.model.trace import ToolCall, Trace
+from cli.support import Carob
 from recordings import ROOT
 
 from .desks import SUITE, Stressed, stress

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from evidence.exports.sources import FILES, SOURCES, otlp_spans, read_lines, write_lines
-from evidence.exports.test_sources import outcomes, turns
 from carob.errors import CarobError
 from carob.evidence.exports import files
 from carob.evidence.exports.reading import read_conversations
 from carob.evidence.exports.record import RecordedConversation
 from carob.system.installing import install_extra
+from evidence.exports.sources import FILES, SOURCES, otlp_spans, read_lines, write_lines
+from evidence.exports.test_sources import outcomes, turns
 
 CHAT = FILES / "openai-chat.jsonl"
 

@@ -10,6 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from carob.errors import CarobError
+from carob.evidence.exports.reading import name_format, read_conversations
+from carob.evidence.exports.record import RecordedConversation
+from carob.evidence.exports.sessions.gemini_cli import read_exit_code
+from carob.model.trace import ToolCall
 from evidence.exports.sessions import (
     CLEAN,
     PUSH,
@@ -22,11 +27,6 @@ from evidence.exports.sessions import (
     atif_trajectory,
     write_openhands,
 )
-from carob.errors import CarobError
-from carob.evidence.exports.reading import name_format, read_conversations
-from carob.evidence.exports.record import RecordedConversation
-from carob.evidence.exports.sessions.gemini_cli import read_exit_code
-from carob.model.trace import ToolCall
 
 
 def read(path: Path) -> RecordedConversation:

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from evidence.exports.sessions import SAMPLES
-from evidence.exports.sources import SOURCES, Source, read_lines
 from carob.evidence.conversation_events import read_conversation
 from carob.evidence.exports.catalog import FORMATS
 from carob.evidence.exports.reading import read_conversations
 from carob.evidence.exports.record import RecordedConversation
 from carob.model.trace import Trace
 from carob.rules.monitor import judge_events
+from evidence.exports.sessions import SAMPLES
+from evidence.exports.sources import SOURCES, Source, read_lines
 from rules.lines import contract
 
 PROMPTS = {"s-1": ["Where is A-1?", "Cancel A-2, please."], "s-2": ["Compare A-3 and A-4."]}

@@ -7,7 +7,6 @@ import json
 import pytest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
-from evidence.spans.span_factory import Span, request, span, tool
 from carob.checks.tools.names import not_understood
 from carob.evidence.merge import TurnEvidence
 from carob.evidence.spans.otlp import SpanBatch, SpanRecord
@@ -16,6 +15,7 @@ from carob.evidence.spans.trace_context import TurnContext
 from carob.model.trace import Trace
 from carob.providers.messages import read_messages, since_last_prompt
 from carob.text.tool_names import is_helper
+from evidence.spans.span_factory import Span, request, span, tool
 
 T = "11" * 16
 

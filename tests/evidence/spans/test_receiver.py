@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from evidence.spans.span_factory import post, request, span, tool
 from carob.errors import ConfigError
 from carob.evidence.span_receiver import Receiver
 from carob.evidence.spans.trace_context import TraceContext, TurnContext
 from carob.system import loopback
+from evidence.spans.span_factory import post, request, span, tool
 
 TRACE = "11" * 16
 

@@ -9,11 +9,11 @@ import pytest
 from msgspec import structs
 
 import carob
-from counterparts.span_sources import SOURCES, SpanSource
-from evidence.spans.order_cases import SUITE, VERDICTS, Judged, judged_by_the_log, logged, told, tool_log
 from carob.evidence.spans.dialects import dialect_of
 from carob.evidence.spans.otlp import SpanBatch
 from carob.targets.base import RunContext
+from counterparts.span_sources import SOURCES, SpanSource
+from evidence.spans.order_cases import SUITE, VERDICTS, Judged, judged_by_the_log, logged, told, tool_log
 from targets.conftest import opened
 
 DOCUMENTED = Path(__file__).parents[3] / "docs" / "conformance.md"

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from catalogs import CATALOG
 from carob.evidence.merge import merge_turns
 from carob.model.run import CaseRecord
 from carob.model.trace import ToolCall, Trace
@@ -22,6 +21,7 @@ from carob.reports.html.report import InFile
 from carob.reports.suite_lines import SuiteLines
 from carob.scoring.verdicts import judge_case
 from carob.suites.reading import read_suite
+from catalogs import CATALOG
 from reports.runs import HEADER, check, record
 
 SUITE = """\

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cli.support import Carob, write
 from carob import api
 from carob.cli import main
+from cli.support import Carob, write
 from scripted_model import serve
 from setup.init.projects import DESK, FASTAPI, LANGGRAPH, MCP, PROMPTFOO, PYTEST
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 import pytest
 
-from cli.support import Carob, write
 from carob.cli import main
+from cli.support import Carob, write
 
 AGENT = """\
 from pathlib import Path

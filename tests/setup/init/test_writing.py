@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from cli.support import SCRIPT, Carob, write
 from carob.errors import ArtifactError, UsageError
 from carob.setup import terminal as console
 from carob.setup.survey import probe, survey
 from carob.setup.write import plan
 from carob.setup.write.plan import PlannedFile, write_together
 from carob.system import unfinished_files
+from cli.support import SCRIPT, Carob, write
 
 IGNORE = b"*.pyc\r\n\xff\r\n"
 LINES = IGNORE.decode("utf-8", "surrogateescape")

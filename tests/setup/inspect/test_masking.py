@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cli.support import Carob
 from carob import api
 from carob.setup.inspect.inspection import Inspection, Observation, without_passwords
+from cli.support import Carob
 from targets.http.server import constantly, http, serving
 
 

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from cli.support import Carob, eval_set, write
 from carob.evidence.logs import jsonl_tail
 from carob.model.trace import Trace
 from carob.setup.inspect.page import inspect, observe
 from carob.setup.inspect.page.inspect import _end_of_turn, inspect_page
 from carob.setup.inspect.page.observe import PageObservation
 from carob.targets.config import TargetConfig
+from cli.support import Carob, eval_set, write
 from targets.browser.stub import serving
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import carob
-from evidence.exports.sources import FILES, SOURCES, Source, read_lines, write_lines
 from carob.evidence.exports.catalog import FORMATS
 from carob.targets.recordings.exports import is_export
+from evidence.exports.sources import FILES, SOURCES, Source, read_lines, write_lines
 
 EXPECTED = {
     "s-1": {"tool_calls_none": ["delete_order"], "must_say_any": ["locked"]},

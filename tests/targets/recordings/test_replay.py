@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from carob.errors import ConfigError, CarobError, SuiteError
+from carob.errors import CarobError, ConfigError, SuiteError
 from carob.model.run import CaseRecord, Footer, Header, Summary
 from carob.model.suite import Turn
 from carob.model.trace import TextLoss, ToolCall, Trace, TraceError

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from cli.support import Carob
 from carob.targets.workspaces.case_workspace import PREFIX, CaseWorkspace, remove_left_over
 from carob.targets.workspaces.settings import WorkspaceSettings
 from carob.targets.workspaces.snapshot import copy_folder, take_snapshot
+from cli.support import Carob
 from targets.workspaces.support import judged, left_over, survivors, write_project, write_suite
 
 BOUNDS = ", max_mb = 16, max_processes = 64"

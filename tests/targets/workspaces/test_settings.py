@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.support import Carob
 from carob.targets.workspaces.wrapper import name_path
+from cli.support import Carob
 from targets.workspaces.support import CODER, write_project, write_suite
 
 REFUSED = {

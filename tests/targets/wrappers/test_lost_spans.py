@@ -6,7 +6,6 @@ import asyncio
 
 import pytest
 
-from evidence.spans.span_factory import post, request, span
 from carob.model.suite import Case
 from carob.model.trace import Trace
 from carob.targets.base import RunContext
@@ -14,6 +13,7 @@ from carob.targets.capabilities import Limits
 from carob.targets.config import TargetConfig
 from carob.targets.wrappers.span_capture import SpanCapture
 from carob.targets.wrappers.telemetry import Otlp
+from evidence.spans.span_factory import post, request, span
 
 
 class Instrumented:

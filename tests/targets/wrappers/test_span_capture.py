@@ -15,11 +15,11 @@ import pytest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
 import carob
-from evidence.spans.span_factory import post, request, span, tool
 from carob.engine.events import Notice
 from carob.errors import ConfigError, UsageError
 from carob.targets.config import TargetConfig
 from carob.targets.python import Conversation
+from evidence.spans.span_factory import post, request, span, tool
 
 CASES = 100
 WITNESSES = ("messages", "count", "nobody")

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import carob
-from evidence.spans.span_factory import post, request, span, tool
 from carob.targets.base import RunContext
 from carob.targets.python import Conversation
+from evidence.spans.span_factory import post, request, span, tool
 from targets.conftest import opened
 
 SCOPE = "semantic_kernel.functions.kernel_function"

@@ -20,7 +20,7 @@ from carob.engine.case_runner import settle, target_of_suite
 from carob.engine.request import AnyTarget, ProgramKeywords, RunOptions, RunRequest
 from carob.engine.rescoring import STRESS
 from carob.engine.session import PreviousRun, resume_suite, run_suite
-from carob.errors import ConfigError, CarobError, UsageError
+from carob.errors import CarobError, ConfigError, UsageError
 from carob.journal.reader import Journal
 from carob.model.faults import Fault, Hit
 from carob.model.run import CaseRecord

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from carob.engine.work import CaseResult, Settings
-from carob.errors import ConfigError, Diagnostic, ExitCode, CarobError, SuiteError
+from carob.errors import CarobError, ConfigError, Diagnostic, ExitCode, SuiteError
 from carob.model.run import Item
 from carob.model.suite import Case
 from carob.plugins.project import Project

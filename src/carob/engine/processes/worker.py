@@ -11,7 +11,7 @@ from carob.engine.executors import Job
 from carob.engine.processes.messages import Assignment, Finished, Refused, Returned, Start, build_error, encode
 from carob.engine.processes.process import Channel, Garbled, ReceivedMessage, WorkerProcess
 from carob.engine.work import TIMEOUT
-from carob.errors import ConfigError, ExitCode, CarobError
+from carob.errors import CarobError, ConfigError, ExitCode
 from carob.model.suite import Case
 from carob.model.trace import TraceError
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from carob.errors import ConfigError, ExitCode, CarobError
+from carob.errors import CarobError, ConfigError, ExitCode
 from carob.system.installing import install_extra
 
 PATIENCE = 5.0

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from carob.evidence.exports.base import ExportFormat
-from carob.evidence.exports.guard_journal import GUARD_JOURNAL
 from carob.evidence.exports.carob_records import CAROB
+from carob.evidence.exports.guard_journal import GUARD_JOURNAL
 from carob.evidence.exports.langfuse import LANGFUSE
 from carob.evidence.exports.langsmith import LANGSMITH
 from carob.evidence.exports.messages import ANTHROPIC, OPENAI_CHAT

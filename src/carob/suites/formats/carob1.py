@@ -13,7 +13,7 @@ from carob.suites.decisions import DECISION_KEYS, decision_keys, find_decision_p
 from carob.suites.declared import declared_keys
 from carob.suites.diagnostics import Json, Path, PathDiagnostic, RefusedError
 from carob.suites.fault_keys import add_surroundings, fault_keys, read_faults, read_stubs
-from carob.suites.formats.base import JsonObject, Carob1Parts, ParsedSuite, SuiteCatalog, SuiteFile, complete_schema
+from carob.suites.formats.base import Carob1Parts, JsonObject, ParsedSuite, SuiteCatalog, SuiteFile, complete_schema
 from carob.suites.formats.builder import check_keys
 from carob.suites.formats.language import (
     LABEL,

@@ -10,15 +10,15 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import TypeGuard
 
-from carob.errors import ConfigError, CarobError, UsageError
+from carob.errors import CarobError, ConfigError, UsageError
 from carob.model.check import Field
 from carob.plugins.packages import FIX, load_all
 from carob.plugins.project import Project
 from carob.suites.diagnostics import PathDiagnostic, RefusedError
 from carob.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
+from carob.suites.formats.carob1 import Carob1
 from carob.suites.formats.eval_set import EvalSet
 from carob.suites.formats.golden import GoldenSet
-from carob.suites.formats.carob1 import Carob1
 from carob.text.wording import did_you_mean, error_text, join_words
 
 

@@ -13,7 +13,7 @@ from carob.model.suite import Suite
 from carob.suites.declared import declared_keys
 from carob.suites.diagnostics import Json, Path, PathDiagnostic
 from carob.suites.documents.yaml_text import text
-from carob.suites.formats.base import JsonObject, Carob1Parts, ParsedSuite, SuiteCatalog, SuiteFile, complete_schema
+from carob.suites.formats.base import Carob1Parts, JsonObject, ParsedSuite, SuiteCatalog, SuiteFile, complete_schema
 from carob.suites.formats.builder import check_keys
 from carob.suites.formats.language import (
     LABEL,

@@ -10,7 +10,7 @@ from carob.model.check import Field
 from carob.model.suite import Suite
 from carob.rules.reading import EACH, FORMS
 from carob.suites.diagnostics import Json, Path, PathDiagnostic
-from carob.suites.formats.base import JsonObject, Carob1Parts, ParsedSuite, SuiteCatalog, SuiteFile, complete_schema
+from carob.suites.formats.base import Carob1Parts, JsonObject, ParsedSuite, SuiteCatalog, SuiteFile, complete_schema
 from carob.suites.formats.builder import check_keys
 from carob.suites.formats.language import (
     LABEL,

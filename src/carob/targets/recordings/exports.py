@@ -10,8 +10,8 @@ from pathlib import Path
 
 from msgspec import structs
 
-from carob.evidence.exports.files import find_files
 from carob.evidence.exports.carob_records import CAROB
+from carob.evidence.exports.files import find_files
 from carob.evidence.exports.reading import name_format, read_conversations
 from carob.evidence.exports.record import RecordedConversation
 from carob.model.suite import Case

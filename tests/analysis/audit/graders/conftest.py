@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from cli.fixtures import here, carob
+from cli.fixtures import carob, here
 
-__all__ = ["here", "carob"]
+__all__ = ["carob", "here"]
 
 CALLS = [
     {"name": "get_order", "arguments": {"order": "A1"}, "result": {"total": 12.5}, "success": True},
