@@ -1,12 +1,13 @@
 """Declares the keywords of `carob.check`, `carob.case` and `carob.suite` for editors and type checkers.
 
 The build of Carob writes the file, for an editable install too; `python scripts/keywords.py` writes it again.
-Nothing imports it when Carob runs.
+Nothing imports it when Carob runs. A build also keeps the commit that it was made of.
 """
 
 from __future__ import annotations
 
 import sys
+import tempfile
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,6 +28,11 @@ from typing import (
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 SOURCE = Path(__file__).parents[1] / "src"
+sys.path.insert(0, str(SOURCE))
+
+# A build imports Carob from the sources that it packs.
+from carob.version import commit_of_checkout  # noqa: E402
+
 FILE = SOURCE / "carob" / "checks" / "_keywords.pyi"
 HEAD = '''\
 """The keywords of `carob.check`, `carob.case` and `carob.suite`. Written by scripts/keywords.py from the catalog."""
@@ -64,10 +70,21 @@ OF_CASE = {
 
 
 class KeywordsHook(BuildHookInterface[Any]):
-    """Writes the file before Carob is packed or installed."""
+    """Writes the file before Carob is packed or installed, and packs the name of the commit."""
+
+    _folder: tempfile.TemporaryDirectory[str] | None = None
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         write_keywords()
+        if version != "editable" and (commit := commit_of_checkout()):
+            self._folder = tempfile.TemporaryDirectory()
+            file = Path(self._folder.name) / "COMMIT"
+            file.write_text(commit)
+            build_data["force_include"][str(file)] = f"{'src/' * (self.target_name == 'sdist')}carob/{file.name}"
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        if self._folder:
+            self._folder.cleanup()
 
 
 def write_keywords() -> None:
@@ -79,9 +96,7 @@ def write_keywords() -> None:
 
 def keywords_module() -> str:
     """The module that declares the keywords, from the fields of the checks."""
-    if str(SOURCE) not in sys.path:
-        sys.path.insert(0, str(SOURCE))
-    from carob.checks.catalog import CHECKS  # late: a build imports Carob from the sources that it packs
+    from carob.checks.catalog import CHECKS  # late: only where a file is written
     from carob.suites.formats.carob1 import shape
 
     classes: dict[str, str] = {}

@@ -2,7 +2,7 @@
 """Everything that a release needs but the push.
 
     scripts/release.py address https://github.com/OWNER/carob   put the real address in place of the placeholder
-    scripts/release.py build                                    sdist and wheel in dist/
+    scripts/release.py build                                    sdist and wheel in dist/, if the name is free or ours
     scripts/release.py prove                                    install both on every Python there is, and try them
     scripts/release.py VERSION                                  all of it: version, changelog, tests, build, proofs, tag
 
@@ -11,10 +11,14 @@ It needs a clean checkout and `make setup`. `VERSION --rehearse` does the same, 
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
+import tomllib
+import urllib.error
+import urllib.request
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,6 +28,7 @@ PLACEHOLDER = "https://carob.example"
 WITH_ADDRESS = ("pyproject.toml", "docs/ci.md", "scripts/docs_site.py", "tests/test_docs_site.py")
 VERSION_FILE, CHANGELOG = "src/carob/version.py", "CHANGELOG.md"
 UNRELEASED = "## Unreleased\n"
+INDEX = "https://pypi.org"
 
 
 def run(*command: str) -> None:
@@ -64,7 +69,29 @@ def change_changelog(text: str, version: str, today: str) -> str:
     return text.replace(UNRELEASED, f"{UNRELEASED}\n## {version} - {today}\n")
 
 
+def check_name() -> None:
+    """Refuse to build under a name that belongs to somebody else on the public index, or may."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    name, homepage = project["name"], project["urls"]["Homepage"]
+    try:
+        with urllib.request.urlopen(f"{INDEX}/pypi/{name}/json", timeout=30) as response:
+            urls = json.load(response)["info"]["project_urls"] or {}
+    except urllib.error.HTTPError as error:
+        if error.code == 404:
+            return
+        sys.exit(
+            f"release: {INDEX} answers {error.code} for {name!r}, so whose name it is is unknown. Try again later."
+        )
+    except (OSError, ValueError, LookupError) as error:
+        sys.exit(f"release: {INDEX} cannot be asked whose name {name!r} is: {error}. Build where it can be reached.")
+    if homepage not in urls.values():
+        sys.exit(
+            f"release: {name!r} on {INDEX} is another project: no address of it is {homepage}. Choose another name."
+        )
+
+
 def build() -> None:
+    check_name()
     for old in DIST.glob("carob-*"):
         old.unlink()
     run(".tools/bin/uv", "build", "--quiet", "--out-dir", "dist", ".")

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
+import tomllib
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 from types import ModuleType
 
 import pytest
@@ -71,3 +75,61 @@ def test_it_can_be_started_as_a_program() -> None:
     script = ROOT / "scripts/release.py"
     assert script.read_text().startswith("#!/usr/bin/env python3\n")
     assert os.access(script, os.X_OK)
+
+
+class Index(BaseHTTPRequestHandler):
+    """A package index that answers with one status and one project."""
+
+    status, answer = 200, b"{}"
+
+    def do_GET(self) -> None:
+        assert self.path == "/pypi/carob/json"
+        self.send_response(self.status)
+        self.end_headers()
+        self.wfile.write(self.answer)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+URLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]
+OURS = json.dumps({"info": {"project_urls": URLS}})
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "why"),
+    [
+        pytest.param(404, "{}", None, id="free"),
+        pytest.param(200, OURS, None, id="ours"),
+        pytest.param(
+            200, '{"info": {"project_urls": {"Homepage": "https://other.example"}}}', "is another project", id="taken"
+        ),
+        pytest.param(200, '{"info": {"project_urls": null}}', "is another project", id="taken-without-an-address"),
+        pytest.param(200, "<html>", "cannot be asked", id="no-json"),
+        pytest.param(503, "{}", "answers 503", id="busy"),
+    ],
+)
+def test_nothing_is_built_under_a_name_of_another_project(
+    release: ModuleType, monkeypatch: pytest.MonkeyPatch, status: int, answer: str, why: str | None
+) -> None:
+    built: list[str] = []
+    monkeypatch.setattr(release, "run", lambda *command: built.extend(command))
+    handler = type("Answer", (Index,), {"status": status, "answer": answer.encode()})
+    with HTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.handle_request, daemon=True).start()
+        monkeypatch.setattr(release, "INDEX", f"http://127.0.0.1:{server.server_port}")
+        if why:
+            with pytest.raises(SystemExit, match=why):
+                release.build()
+        else:
+            release.build()
+    assert bool(built) is (why is None)
+
+
+def test_nothing_is_built_where_the_index_cannot_be_reached(
+    release: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(release, "run", lambda *command: pytest.fail(f"it ran {command}"))
+    monkeypatch.setattr(release, "INDEX", "http://127.0.0.1:9")
+    with pytest.raises(SystemExit, match="cannot be asked"):
+        release.build()

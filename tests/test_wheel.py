@@ -70,6 +70,15 @@ def test_it_holds_the_package_and_its_pytest_plugin(wheel: ZipFile) -> None:
     assert b"class CheckKeywords(ExpectedKeywords" in wheel.read("carob/checks/_keywords.pyi")
 
 
+def test_it_knows_its_commit_and_no_former_name(wheel: ZipFile) -> None:
+    assert wheel.filename is not None
+    assert Path(wheel.filename).name.startswith("carob-")
+    assert re.fullmatch(rb"[0-9a-f]{12}(-dirty)?", wheel.read("carob/COMMIT"))
+    assert [name for name in wheel.namelist() if "karat" in name.lower()] == []
+    holding = {name for name in wheel.namelist() if b"karat" in wheel.read(name).lower()}
+    assert holding == {"carob/plugins/project.py", "carob/suites/formats/catalog.py"}
+
+
 def test_it_claims_the_pythons_that_ci_runs(metadata: Message) -> None:
     """tests/counterparts/test_release.py installs it on each of them."""
     claimed = [name.rpartition(" ")[2] for name in metadata.get_all("Classifier", []) if ":: 3." in name]

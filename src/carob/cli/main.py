@@ -13,7 +13,7 @@ import click
 
 from carob.cli.usage import explain, suggest_command
 from carob.errors import CarobError, ExitCode, SuiteError
-from carob.version import __version__
+from carob.version import __version__, commit
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -68,12 +68,26 @@ class Commands(click.Group):
             raise click.UsageError(f"{error.message} {suggest_command(args[0], COMMANDS)}".rstrip(), ctx) from error
 
 
+def show_version(context: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked and not context.resilient_parsing:
+        of = commit()
+        click.echo(f"carob {__version__}" + (f" ({of})" if of else ""))
+        context.exit()
+
+
 @click.group(
     cls=Commands,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
 )
-@click.version_option(__version__, prog_name="carob", message="%(prog)s %(version)s")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=show_version,
+    help="Show the version and exit.",
+)
 @click.pass_context
 def carob(context: click.Context) -> int:
     """Contract tests for AI agents: run the real agent, judge every case with deterministic checks.

@@ -27,7 +27,8 @@ from carob.text.words import LISTS
 PREFIX = "python:"
 KEPT_PROJECTS = 32
 SETTLED_NS = 2_000_000_000
-FILES: Mapping[str, tuple[str, ...]] = {"carob.toml": (), "pyproject.toml": ("tool", "carob")}
+FORMER_FILE = "karat.toml"
+FILES: Mapping[str, tuple[str, ...]] = {"carob.toml": (), "pyproject.toml": ("tool", "carob"), FORMER_FILE: ()}
 """Each file that may hold a configuration, and the section of it that does."""
 UNKNOWN = re.compile(r"unknown field `(.*?)`", re.DOTALL)
 FEW = 8
@@ -257,6 +258,9 @@ class _Tables(NamedTuple):
 def _find_tables(files: Iterable[Path]) -> _Tables | None:
     """Read the first of these files that holds a configuration."""
     for file in files:
+        if file.name == FORMER_FILE:
+            fix = "Rename it to carob.toml; if it is another tool's, put a carob.toml, which may be empty, beside it."
+            raise ConfigError("Karat is called Carob now, and does not read this file.", where=str(file), fix=fix)
         section = FILES[file.name]
         if (content := _read_section(file, section)) is not None:
             return _Tables(file, ".".join(section), content)

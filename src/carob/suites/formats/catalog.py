@@ -14,7 +14,7 @@ from carob.errors import CarobError, ConfigError, UsageError
 from carob.model.check import Field
 from carob.plugins.packages import FIX, load_all
 from carob.plugins.project import Project
-from carob.suites.diagnostics import PathDiagnostic, RefusedError
+from carob.suites.diagnostics import Document, PathDiagnostic, RefusedError
 from carob.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
 from carob.suites.formats.carob1 import Carob1
 from carob.suites.formats.eval_set import EvalSet
@@ -149,6 +149,8 @@ def detect_format(file: SuiteFile, formats: Sequence[Format]) -> Format:
         names = join_words([suite_format.name for suite_format in recognizing], "and")
         message = f"the formats {names} both recognise this file. Remove one of them, or narrow what it recognises."
         raise RefusedError(PathDiagnostic((), message, "ambiguous-format", place=(1, 1)))
+    if not recognizing:
+        _refuse_former_name(file.document)
     for suite_format in recognizing or (
         suite_format
         for suite_format in formats
@@ -164,6 +166,12 @@ def detect_format(file: SuiteFile, formats: Sequence[Format]) -> Format:
         near = next((hint for key in document.tree if (hint := did_you_mean(key, ["cases"]))), "")
     message = f"not a suite: {_descriptions(formats)} {near}".rstrip()
     raise RefusedError(*document.diagnostics, PathDiagnostic((), message, "unknown-format"))
+
+
+def _refuse_former_name(document: Document) -> None:
+    if isinstance(document.tree, dict) and "karat" in document.tree and "carob" not in document.tree:
+        message = "Karat is called Carob now. Write 'carob: 1'."
+        raise RefusedError(PathDiagnostic(("karat",), message, "former-name", key=True))
 
 
 def _descriptions(formats: Iterable[Format]) -> str:
