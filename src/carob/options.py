@@ -110,7 +110,7 @@ class CaseKeywords(TypedDict, total=False):
             "Worker processes; 0 runs in Carob's own process, for debugging.",
             least=0,
             most=1_000,
-            default_text="1; 0 for a target that is a Python object",
+            default_text="1; 0 for a recording or a Python object",
         ),
     ]
     executor: Annotated[

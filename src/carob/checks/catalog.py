@@ -68,7 +68,7 @@ from carob.errors import ConfigError, UsageError
 from carob.model.check import CheckProblem, CheckSpec, Declared, Field, ParsedCheck
 from carob.model.suite import Suite
 from carob.model.verdict import Group
-from carob.plugins.packages import load_all
+from carob.plugins.packages import find_entry_points, load_all
 from carob.plugins.project import Project, find_project
 from carob.text.wording import did_you_mean
 
@@ -120,6 +120,11 @@ class CheckCatalog:
         for where, fix, cls in (*load_all(ENTRY_POINTS), *_of_project(self.project)):
             _join(by_name, cls, where, fix)
         return by_name
+
+    @property
+    def may_run_code_of_others(self) -> bool:
+        """Whether checks of the project or of packages may judge. It loads none of them."""
+        return bool(self.project.checks or find_entry_points(ENTRY_POINTS))
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:

@@ -48,6 +48,7 @@ from carob.plugins.project import Project, find_project
 from carob.suites.fault_keys import add_target_surroundings
 from carob.targets.base import DENIED
 from carob.targets.capabilities import Limits, refuse_unreachable, secrets_of
+from carob.targets.catalog import runs_code_of_others
 from carob.targets.config import Config, read_config
 from carob.targets.wrappers.hooks import RESET_GRACE
 
@@ -181,7 +182,8 @@ def settle(
 ) -> tuple[ResolvedTarget, RunOptions, RunRequest]:
     """Resolve the target by the configuration, settle where it runs, and add its secrets to the request.
 
-    By default a target runs in one process, which can be ended, unless it is an object of this one.
+    By default a target runs in one process, which can be ended, unless it is an object of this one, or a recording that
+    only Carob's own code reads and judges.
     """
     described = find_target(target, config, request.options, Path(request.folder), request.matrix)
     if options.guard is not None:
@@ -189,10 +191,16 @@ def settle(
     if options.keep_workspaces:
         described = with_kept_workspaces(described)
     if options.workers is None:
-        options = structs.replace(options, workers=int(isinstance(described, TargetRecipe)))
+        options = structs.replace(options, workers=int(_needs_worker(described, config.project)))
     secrets = (*secret_values(config, os.environ), *request.secrets)
     agent = build_with_tape(described, options, suite, config.project, secrets)
     return agent, options, structs.replace(request, secrets=secrets)
+
+
+def _needs_worker(agent: TargetRecipe | ResolvedTarget, project: Project) -> bool:
+    if isinstance(agent, ResolvedTarget):
+        return False
+    return runs_code_of_others(agent.config) or catalog_for(project).may_run_code_of_others
 
 
 def target_of_suite(suite: Suite, config: Config) -> str | None:

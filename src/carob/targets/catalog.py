@@ -34,6 +34,8 @@ class Kind(NamedTuple):
     module: str
     attribute: str
     example: str
+    is_recorded: bool = False
+    """Whether its answers are read from a file: no agent is asked."""
 
 
 AGENTS = {
@@ -65,8 +67,9 @@ KINDS = (
         Kind(name, "carob.targets.coding_agents.target", "CodingAgentTarget", f"{name}:{model}")
         for name, model in AGENTS.items()
     ),
-    Kind("replay", "carob.targets.recordings.replay", "ReplayTarget", "replay:traces.jsonl"),
+    Kind("replay", "carob.targets.recordings.replay", "ReplayTarget", "replay:traces.jsonl", is_recorded=True),
 )
+RECORDED = frozenset(kind.name for kind in KINDS if kind.is_recorded)
 
 
 ENTRY_POINTS = "carob.targets"
@@ -93,6 +96,13 @@ def build(config: TargetConfig) -> Target:
         inner = WithWorkspace(inner, config, config.workspace)
     target = WithSuccessRules(inner, config)
     return WithHooks(target, config) if config.setup or config.teardown or config.database else target
+
+
+def runs_code_of_others(config: TargetConfig) -> bool:
+    """Whether it may hang or crash: everything but a recording, and a recording with hooks or commands around it."""
+    return config.kind not in RECORDED or bool(
+        config.setup or config.teardown or config.database or config.workspace is not None
+    )
 
 
 def _needs_proxy(config: TargetConfig) -> bool:

@@ -32,6 +32,7 @@ from carob.targets.recordings.exports import ExportedTraces, ExportRecording, is
 from carob.targets.recordings.otlp import OtlpRecording, index_lines, is_otlp
 from carob.targets.recordings.result_files import RecordedAnswers, RecordedCase, read_results, restore_names
 from carob.targets.short_form import Short, read, to_trace
+from carob.targets.user_code import DaemonThreads
 from carob.text.clean import loads, table
 from carob.text.file_names import suggest_file
 from carob.text.key_names import suggest_keys
@@ -100,6 +101,16 @@ class ReplayTarget:
 
     async def open(self) -> None:
         self._provider = read_options(self._config, _Options).provider
+        reader = DaemonThreads("carob-recording")  # a large file, or a pipe, must not hold up limits and interrupts
+        try:
+            await reader.call(self._load)
+        except BaseException:
+            await self.close()
+            raise
+        finally:
+            reader.close()
+
+    def _load(self) -> None:
         if self._path.is_dir():
             self._export = ExportRecording(self._path)
             self._export.load()
@@ -110,11 +121,12 @@ class ReplayTarget:
             self._file = self._path.open("rb")
         except OSError as error:
             raise _unreadable(error, str(self._path)) from error
+        if not self._file.seekable():
+            raise ConfigError("a pipe cannot be replayed.", where=str(self._path), fix="Save it to a file first.")
         self._spans = OtlpRecording(str(self._path), self._file) if is_otlp(self._file) else None
         diagnostics = self._index(self._file) if self._spans is None else self._spans.index()
         found = tuple(islice(diagnostics, PROBLEMS_CAP))
         if found or not (self._offsets or self._spans or self._export or self._results or self._answers):
-            await self.close()
             raise (
                 SuiteError(found) if found else ConfigError("the recording contains no trace.", where=str(self._path))
             )
