@@ -143,7 +143,7 @@ def test_answer_under_another_name(carob: Carob) -> None:
     [
         ("shop.yaml", "carob: 1\n" + CASE, "shop-results"),
         ("shop.yaml", "version: '0.3'\n" + CASE, "minimum-eval-results"),
-        ("shop.json", '[{"id": "a", "input": "hi", "expected_contains": ["x"]}]', "minimum-eval-results"),
+        ("shop.json", '[{"id": "a", "input": "hi", "expected_contains": ["x"]}]', "shop-results"),
     ],
 )
 def test_reports_are_named_by_their_suite(carob: Carob, name: str, content: str, stem: str) -> None:

@@ -58,10 +58,9 @@ def test_all_green(project: Path) -> None:
     assert ran.stdout == "\n".join((*sections, summary))
     made = [path.name for path in (project / "carob-results").iterdir()]
     assert sorted(name.split("-2")[0] + Path(name).suffix for name in made) == [
-        "agent_decisions_v1.0.0.jsonl",
-        "agent_qa_v1.0.0.jsonl",
-        *["minimum-eval-results.json"] * 2,
-        *["minimum-eval-results.md"] * 2,
+        f"{set_name}{end}"
+        for set_name in ("agent_decisions_v1.0.0", "agent_qa_v1.0.0")
+        for end in ("-results.json", "-results.md", ".jsonl")
     ]
 
 

@@ -19,8 +19,8 @@ from carob.system.unfinished_files import create_unfinished, give_name
 
 USUAL_DIR: Final = Path("carob-results")
 EVAL_SETS: Final = Path(".claude/evals")
-SEED_FORMATS: Final = ("eval-set", "golden")
-"""Formats whose reports are all called `minimum-eval-results`."""
+EVAL_SET: Final = "eval-set"
+"""The format whose reports are all called `minimum-eval-results`."""
 BUFFER: Final = 1 << 18
 STEM_BYTES: Final = 120
 
@@ -93,7 +93,7 @@ def usual_results_dirs() -> list[Path]:
 def reserve(results_dir: Path, suite: str, suite_format: str, now: datetime, base: str = "") -> Names:
     """Names for the files of a run of a suite, its journal already created: two runs in one second get two stamps."""
     stem, folder = safe_stem(PurePath(suite).stem), Path(base, results_dir)
-    report_stem = "minimum-eval-results" if suite_format in SEED_FORMATS else f"{stem}-results"
+    report_stem = "minimum-eval-results" if suite_format == EVAL_SET else f"{stem}-results"
     with explain_errors(results_dir):
         folder.mkdir(parents=True, exist_ok=True)
         with _lock_folder(folder):
