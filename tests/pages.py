@@ -134,14 +134,14 @@ def _leads_somewhere(path: Path, link: str) -> bool:
 
 def linked_pages(root: Path) -> list[Path]:
     """All pages whose links are followed."""
-    patterns = ("*.md", "docs/**/*.md", "examples/*/*.md", "benchmarks/*.md")
+    patterns = ("*.md", ".claude/evals/*.md", "eval/*.md", "docs/**/*.md", "examples/*/*.md", "benchmarks/*.md")
     return sorted(path for pattern in patterns for path in root.glob(pattern))
 
 
 def tried_pages(root: Path) -> list[Path]:
     """The pages whose commands are run; examples need a folder of their own, and recipes the software of others.
 
-    That on pytest is about an example, and is run next to it.
+    That on pytest is about an example, and is run next to it; README.md and the pages next to suites, in tests/seeds.
     """
-    pages = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+    pages = sorted((root / "docs").rglob("*.md"))
     return [page for page in pages if page.parent.name != "recipes" and page.name != "pytest.md"]

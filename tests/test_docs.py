@@ -152,8 +152,8 @@ def test_the_reference_has_every_key_of_expected(kind: str) -> None:
 
 def test_every_field_has_an_example_in_the_pages_on_suites() -> None:
     names = (
-        *("suites.md", "formats.md", "expect-calls.md", "expect-answers.md", "morning-briefs.md"),
-        *("conversations.md", "older-formats.md", "coding-agents.md"),
+        *("eval-sets.md", "golden-sets.md", "suites.md", "formats.md", "expect-calls.md", "expect-answers.md"),
+        *("conversations.md", "coding-agents.md"),
     )
     pages = [ROOT / "docs" / name for name in names]
     shown = "".join(block.body for page in pages for block in blocks(page.read_text()) if isinstance(block, File))

@@ -77,7 +77,8 @@ class SelectionKeywords(TypedDict, total=False):
         Sequence[str] | None, Option("Only cases with these ids; * and ? are wildcards: 'refund-*'.", metavar="A,B")
     ]
     categories: Annotated[
-        Sequence[str] | None, Option("Only cases of these categories.", flags=("--category",), metavar="C,D")
+        Sequence[str] | None,
+        Option("Only cases of these categories, or with a tag of that name.", flags=("--category",), metavar="C,D"),
     ]
     tags: Annotated[Sequence[str] | None, Option("Only cases with one of these tags.", flags=("--tag",), metavar="T,U")]
     keyword: Annotated[

@@ -316,7 +316,7 @@ def suggestions(suite: dict[str, Any], tools: frozenset[str] | None = None) -> l
 
 def test_lint_proposes_effects_for_tools_that_look_like_writes() -> None:
     case = {"id": "A", "prompt": "p", "expected": {"tool_calls": [{"tool": "issue_refund"}, {"tool": "get_order"}]}}
-    (proposals,) = suggestions({"carob": 1, "cases": [case]}, frozenset({"list_orders", "cancelOrder"}))
+    proposals, _ = suggestions({"carob": 1, "cases": [case]}, frozenset({"list_orders", "cancelOrder"}))
     assert proposals.startswith("propose-effects ")
     assert "effects: {cancelOrder: [...], issue_refund: [...]}" in proposals
     assert suggestions({"carob": 1, "cases": [{"id": "A", "prompt": "p", "expected": {"max_words": 9}}]}) == []

@@ -35,7 +35,9 @@ ROWS = eval_set(case("A", category="x", prompt="First?"), case("B", prompt="two\
     ],
 )
 def test_list(carob: Carob, name: str, content: object) -> None:
-    ran = carob("list", write(name, content))
+    file = write(name, content)
+    ran = carob("list", file)
+    assert carob("run", file, "--list") == ran
     assert (ran.code, ran.err) == (0, "")
     assert ran.out == "A\tx\tFirst?\nB\t\ttwo\\n\\tlines \\x1b[31m\n"
 

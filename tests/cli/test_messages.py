@@ -319,6 +319,8 @@ def test_the_word_of_another_tool_is_understood(carob: Carob, typed: str, name: 
         ("run s.yaml --min-pass-rate 2", "'2' is not a share, such as 0.95 or 95%."),
         ("check c.jsonl --max-broken 5", "'5' is not a share, such as 0.5% or 0.005."),
         ("run s.yaml --parallel 4", "No such option '--parallel'. Did you mean '--workers'?"),
+        ("run --eval-file s.yaml --cases a", "The file is an argument: `carob run s.yaml --cases a"),
+        ("list --eval-file=s.yaml", "The file is an argument: `carob list s.yaml`."),
         ("run s.yaml --case a", "Did you mean '--cases A,B'?"),
         ("run s.yaml --model small", "Did you mean '--option KEY=VALUE'?"),
         ("check c.jsonl --policy p.yaml", "Did you mean '--rules FILE'?"),

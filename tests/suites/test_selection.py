@@ -32,6 +32,7 @@ SUITE = read(
         pytest.param(Selection(keyword="greet"), ["Greet"], id="keyword-in-any-case"),
         pytest.param(Selection(keyword="refund and not fr"), ["refund-de"], id="keyword"),
         pytest.param(Selection(keyword="smoke"), ["refund-fr", "Greet"], id="keyword-of-a-tag"),
+        pytest.param(Selection(categories=["smoke"]), ["refund-fr", "Greet"], id="category-that-is-a-tag"),
         pytest.param(Selection(keyword="desk"), list(NAMES), id="keyword-of-a-category"),
         pytest.param(Selection(keyword=" "), list(NAMES), id="blank-is-all"),
     ],

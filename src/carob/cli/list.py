@@ -24,9 +24,15 @@ def command(suites: tuple[str, ...], **selected: Any) -> None:
       carob list evals/checkout.json -k 'not slow'
       carob list evals/checkout.json | cut -f1
     """
-    from carob.suites.selection import EVERYTHING, Selection
+    from carob.suites.selection import Selection
 
-    chosen = Selection(**selected)
+    show_cases(suites, Selection(**selected))
+
+
+def show_cases(suites: tuple[str, ...], chosen: Selection) -> None:
+    """One line for each case that is selected."""
+    from carob.suites.selection import EVERYTHING
+
     listed = [_rows(suite) for suite in suites] if chosen == EVERYTHING else _select_rows(suites, chosen)
     for case_id, category, prompt in (row for rows in listed for row in rows):
         click.echo(f"{case_id}\t{category}\t{prompt}")

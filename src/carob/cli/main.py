@@ -128,7 +128,7 @@ def run(arguments: list[str]) -> int:
         print_error(NOWHERE if _is_nowhere() else f"carob: {error}")
         return error.exit_code
     except click.ClickException as error:
-        print_error(f"carob: {explain(error)}")
+        print_error(f"carob: {explain(error, arguments)}")
         return ExitCode.USAGE
     except (KeyboardInterrupt, click.Abort):
         print_error("carob: interrupted")

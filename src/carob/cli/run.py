@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from carob.cli.list import show_cases
 from carob.cli.options import most_failures, read_verbosity, run_options, selection
 from carob.errors import ExitCode
+from carob.suites.selection import Selection
 from carob.system.gc_pause import gc_frozen
 
 if TYPE_CHECKING:
@@ -36,12 +38,14 @@ if TYPE_CHECKING:
     help="Run once with each value of an environment variable (in capitals) or of an option of the target, and show "
     "the runs side by side.",
 )
+@click.option("--list", "only_list", is_flag=True, help="List the selected cases as `carob list` does; nothing is run.")
 @selection
 @run_options
 def command(
     suites: tuple[str, ...],
     target: tuple[str, ...],
     matrix: tuple[str, ...],
+    only_list: bool,
     cases: list[str] | None,
     categories: list[str] | None,
     tags: list[str] | None,
@@ -83,13 +87,16 @@ def command(
       carob run suite.json --target staging --target canary --repeat 5
       carob run suite.json --target staging --matrix MODEL=small,large --repeat 3
     """
+    if only_list:
+        show_cases(suites, Selection(cases, categories, tags, keyword))
+        return ExitCode.OK
     most = most_failures(fail_fast, max_failures)
     with gc_frozen():
         from carob import api
 
         project = api.find_project()
         loaded = [api.load_file(suite, project) for suite in suites]
-        chosen = api.select_each(loaded, api.Selection(cases, categories, tags, keyword))
+        chosen = api.select_each(loaded, Selection(cases, categories, tags, keyword))
         config = api.read_config(project)
         columns = api.plan_columns(target, matrix, config)
     if len(chosen) * len(columns) > 1:

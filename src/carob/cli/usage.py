@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 import click
@@ -23,6 +24,8 @@ OTHER_OPTIONS = {
     "test": "cases", "threads": "concurrency", "trials": "repeat", "url": "target",
 }  # fmt: skip
 """What other tools call an option; on the right, Carob's options without their dashes."""
+SUITE_OPTIONS = ("eval-file", "eval-set", "suite", "suite-file", "golden-set", "file")
+"""What other runners call the option that names the suite."""
 NUMBERS = {"integer": "a whole number", "float": "a number"}
 """What click calls numbers, in plain words."""
 FILES = ("FILE", "PATH")
@@ -51,9 +54,9 @@ def is_slip(typed: str, name: str) -> bool:
     )
 
 
-def explain(error: click.ClickException) -> str:
+def explain(error: click.ClickException, arguments: Sequence[str] = ()) -> str:
     """What click says of a command line, in one line, with what the command takes."""
-    message = _message(error)
+    message = _message(error, arguments)
     message += "" if message.endswith((".", "?", "?)")) else "."
     context = error.ctx if isinstance(error, click.UsageError) else None
     if context is None:
@@ -61,14 +64,25 @@ def explain(error: click.ClickException) -> str:
     return " ".join(filter(None, (message, _describe(context, message), f"Try '{context.command_path} --help'.")))
 
 
-def _message(error: click.ClickException) -> str:
+def _message(error: click.ClickException, arguments: Sequence[str]) -> str:
     """What click says, with its guess of an option replaced by a likelier one."""
     if isinstance(error, click.NoSuchOption) and error.ctx is not None:
+        if line := _without_option(error.option_name, error.ctx.command, arguments):
+            return f"{error.message} The file is an argument: `carob {line}`."
         return f"{error.message} {suggest_option(error.option_name, error.ctx.command)}".rstrip()
     said = " ".join(error.format_message().split()).replace(" range.", ".")
     for name, plain in NUMBERS.items():
         said = said.replace(f"not a valid {name}.", f"not {plain}.")
     return said
+
+
+def _without_option(typed: str, command: click.Command, arguments: Sequence[str]) -> str:
+    """The line with its suite as an argument, where another runner has an option for that."""
+    takes_suite = any(isinstance(p, click.Argument) and (p.metavar or "").startswith("SUITE") for p in command.params)
+    if not takes_suite or typed.lstrip("-") not in SUITE_OPTIONS:
+        return ""
+    words = [word.removeprefix(f"{typed}=") for word in arguments if word != typed]
+    return shlex.join(words)
 
 
 def suggest_option(typed: str, command: click.Command) -> str:

@@ -1,4 +1,5 @@
-"""Which cases a user asks for: by id, with `*` and `?` for parts of one, by category, by tag, and by keyword.
+"""Which cases a user asks for: by id, with `*` and `?` for parts of one, by category (or a tag
+of that name), by tag, and by keyword.
 
 A `-k` expression is read as pytest reads it: parts of names with `and`, `or`, `not` and parentheses. Nothing is
 evaluated. With nothing but the standard library: `carob list` must start as fast as click alone.
@@ -55,7 +56,7 @@ class Selection(NamedTuple):
         def means(name: str, category: str, tags: Sequence[str]) -> bool:
             if self.cases is not None and not any(is_meant(name, pattern) for pattern in self.cases):
                 return False
-            if self.categories is not None and category not in self.categories:
+            if self.categories is not None and not {category, *tags} & set(self.categories):
                 return False
             if self.tags is not None and not set(tags) & set(self.tags):
                 return False
@@ -137,8 +138,8 @@ def _ways_out(suite: Suite, selection: Selection) -> str:
     """What else could have been asked for: of the first thing that no case has."""
     if selection.cases is not None and not selection.cases:
         return "Name at least one case."
-    kinds = [case.category for case in suite.cases if case.category]
     tags = [tag for case in suite.cases for tag in case.tags]
+    kinds = [case.category for case in suite.cases if case.category] + tags
     for choice, had, label in (
         (selection.categories, kinds, ("Categories are", "category")),
         (selection.tags, tags, ("Tags are", "tag")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from msgspec import Struct
@@ -16,6 +17,7 @@ from carob.analysis.lint import (
     phrases,
     target,
     tools,
+    unseen,
     vacuous,
 )
 from carob.analysis.lint.base import LintCase, Rule, Smell, TargetInfo
@@ -44,7 +46,7 @@ SUITE_RULES: dict[str, Callable[[Sequence[LintCase]], Iterator[Smell]]] = {
 """Smells that only all cases together show."""
 READING = ("newer-field", "missing-version", "asks-nothing", "no-effect", "no-effects", "no-claims", "near-variable")
 """Warnings that reading a suite gives already."""
-SUGGESTED = (tools.EFFECTS, tools.CLAIMS, tools.OVERRIDES)
+SUGGESTED = (tools.EFFECTS, tools.CLAIMS, tools.OVERRIDES, unseen.REPEATED, unseen.UNGROUNDED)
 """Suggestions: nothing is wrong without them."""
 SLUGS: tuple[str, ...] = tuple(
     dict.fromkeys((*(rule.slug for rule in RULES), *SUITE_RULES, *contract_rules.SLUGS, *READING, *SUGGESTED))
@@ -72,7 +74,9 @@ def lint_source(
 ) -> LintReport:
     """Read a suite and look for smells. Raises SuiteError with every problem that it holds."""
     suite = locate_suite(data, file, catalog)
-    suggestions = _locate(suite, tools.suggestions(_cases(suite, catalog), info), ignore)
+    cases = _cases(suite, catalog)
+    proposed = chain(tools.suggestions(cases, info), unseen.suggestions(cases))
+    suggestions = _locate(suite, proposed, ignore)
     return LintReport(suite.suite, tuple(lint(suite, catalog, info, ignore)), tuple(suggestions))
 
 
