@@ -24,15 +24,14 @@ def command(suites: tuple[str, ...], **selected: Any) -> None:
       carob list evals/checkout.json -k 'not slow'
       carob list evals/checkout.json | cut -f1
     """
-    from carob.suites.selection import Selection
-
-    show_cases(suites, Selection(**selected))
+    show_cases(suites, **selected)
 
 
-def show_cases(suites: tuple[str, ...], chosen: Selection) -> None:
+def show_cases(suites: tuple[str, ...], **selected: Any) -> None:
     """One line for each case that is selected."""
-    from carob.suites.selection import EVERYTHING
+    from carob.suites.selection import EVERYTHING, Selection
 
+    chosen = Selection(**selected)
     listed = [_rows(suite) for suite in suites] if chosen == EVERYTHING else _select_rows(suites, chosen)
     for case_id, category, prompt in (row for rows in listed for row in rows):
         click.echo(f"{case_id}\t{category}\t{prompt}")

@@ -12,7 +12,6 @@ import click
 from carob.cli.list import show_cases
 from carob.cli.options import most_failures, read_verbosity, run_options, selection
 from carob.errors import ExitCode
-from carob.suites.selection import Selection
 from carob.system.gc_pause import gc_frozen
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ def command(
       carob run suite.json --target staging --matrix MODEL=small,large --repeat 3
     """
     if only_list:
-        show_cases(suites, Selection(cases, categories, tags, keyword))
+        show_cases(suites, cases=cases, categories=categories, tags=tags, keyword=keyword)
         return ExitCode.OK
     most = most_failures(fail_fast, max_failures)
     with gc_frozen():
@@ -96,7 +95,7 @@ def command(
 
         project = api.find_project()
         loaded = [api.load_file(suite, project) for suite in suites]
-        chosen = api.select_each(loaded, Selection(cases, categories, tags, keyword))
+        chosen = api.select_each(loaded, api.Selection(cases, categories, tags, keyword))
         config = api.read_config(project)
         columns = api.plan_columns(target, matrix, config)
     if len(chosen) * len(columns) > 1:
