@@ -24,6 +24,14 @@ JOURNAL = click.option("--journal", type=click.Path(path_type=Path), metavar="FI
 STORE = click.option(
     "--store", type=click.Path(path_type=Path), metavar="FILE", help="Keep conversations here, for several processes."
 )
+KEEP_DAYS = click.option(
+    "--keep-days",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1,
+    show_default=True,
+    metavar="DAYS",
+    help="Remove the events of a conversation after so many days in which nothing happened in it.",
+)
 PORT = click.option("--port", type=PORTS, default=0, metavar="PORT", help="Listen here (default: a free port).")
 HOST = click.option(
     "--host", type=click.Choice(["claude", "codex"]), default="claude", help="The coding agent: Claude Code or Codex."
@@ -102,7 +110,8 @@ def mcp(policy: Path, server: tuple[str, ...], url: str | None, port: int, journ
 @PORT
 @JOURNAL
 @STORE
-def serve(policy: Path, port: int, journal: Path | None, store: Path | None) -> int:
+@KEEP_DAYS
+def serve(policy: Path, port: int, journal: Path | None, store: Path | None, keep_days: float) -> int:
     """Answer POST /decide on the loopback address. The address has a token in it, and is printed.
 
     CAROB_GUARD_TOKEN sets the token, for a program that must know it beforehand.
@@ -113,7 +122,9 @@ def serve(policy: Path, port: int, journal: Path | None, store: Path | None) -> 
         from carob.guard.guard import Guard
         from carob.guard.serve import DecisionServer
 
-        server = DecisionServer(Guard(policy, journal=journal, store=store, seam="serve"))
+        server = DecisionServer(
+            Guard(policy, journal=journal, store=store, keep_seconds=keep_days * 86_400, seam="serve")
+        )
     return _serve_until_stopped(server, port)
 
 

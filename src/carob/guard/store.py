@@ -18,14 +18,19 @@ from carob.rules.events import ConversationEvent, Facts
 
 BUSY_SECONDS: Final = 3.0
 KEPT_SECONDS: Final = 7 * 86_400.0
-MOST_CONVERSATIONS: Final = 10_000
+IDS_KEPT: Final = 10
+"""Ids are known so many times longer than events: a conversation that goes on late is not taken for a new one."""
+SWEPT: Final = 4
+"""So many old conversations are removed whenever one begins, which takes the same time in a store of any size."""
+VERSION: Final = 1
 SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS conversations (id TEXT PRIMARY KEY, touched REAL NOT NULL, facts BLOB NOT NULL,
     expired INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE IF NOT EXISTS events (conversation TEXT NOT NULL, number INTEGER NOT NULL, event BLOB NOT NULL,
     PRIMARY KEY (conversation, number)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS ages ON conversations (expired, touched);
 """
-_OLDEST: Final = "SELECT id FROM conversations WHERE NOT expired ORDER BY touched DESC LIMIT -1 OFFSET ?"
+_OLDEST: Final = "SELECT id FROM conversations WHERE expired = ? AND touched < ? ORDER BY touched LIMIT ?"
 _decode = msgspec.json.Decoder(ConversationEvent).decode
 
 
@@ -63,9 +68,37 @@ class GuardStore:
             )
             # A machine that loses its power ends the conversation too: waiting for the disk would protect nothing.
             self._database.execute("PRAGMA synchronous = OFF")
-            self._database.executescript(SCHEMA)
+            if (version := self._read_version()) < VERSION:
+                self._migrate()
         except (OSError, sqlite3.Error) as error:
             raise ConfigError(f"the store cannot be used: {error}.", where=self._path, slug="guard-store") from None
+        if version > VERSION:
+            message = "the store was written by a newer version of Carob."
+            raise ConfigError(message, where=self._path, fix="Update Carob.", slug="guard-store")
+
+    def _read_version(self) -> int:
+        return int(self._run("PRAGMA user_version").fetchone()[0])
+
+    def _migrate(self) -> None:
+        """Make the tables, or give those of an earlier version their index, and remove what is too old in them."""
+        with self._transaction():
+            if self._read_version() >= VERSION:
+                return
+            for statement in filter(None, map(str.strip, SCHEMA.split(";"))):
+                self._run(statement)
+            self._sweep(self._clock(), -1)
+            self._run(f"PRAGMA user_version = {VERSION}")
+
+    def _sweep(self, now: float, most: int) -> None:
+        """Remove the events of conversations that nothing happened in for long, and later their ids."""
+        # A clock that went back makes nothing old: what is newer than now is kept.
+        for (conversation,) in self._run(_OLDEST, 0, now - self._kept, most).fetchall():
+            self._expire(conversation)
+        self._run(f"DELETE FROM conversations WHERE id IN ({_OLDEST})", 1, now - IDS_KEPT * self._kept, most)
+
+    def _expire(self, conversation: str) -> None:
+        self._run("DELETE FROM events WHERE conversation = ?", conversation)
+        self._run("UPDATE conversations SET expired = 1 WHERE id = ?", conversation)
 
     def _keep_own(self) -> None:
         """Open it anew in a process that was forked: the locks of a connection are those of who opened it."""
@@ -74,19 +107,22 @@ class GuardStore:
             self._open()
 
     def find(self, conversation: str) -> KnownConversation | None:
-        """What is known of a conversation; None if it never began."""
+        """What is known of a conversation; None if it never began, or so long ago that its id was removed."""
         self._keep_own()
-        row = self._run("SELECT facts, expired FROM conversations WHERE id = ?", conversation).fetchone()
-        return None if row is None else KnownConversation(msgspec.json.decode(row[0], type=Facts), bool(row[1]))
+        row = self._run("SELECT facts, expired, touched FROM conversations WHERE id = ?", conversation).fetchone()
+        if row is None:
+            return None
+        is_expired = bool(row[1]) or row[2] < self._clock() - self._kept
+        return KnownConversation(msgspec.json.decode(row[0], type=Facts), is_expired)
 
     def begin(self, conversation: str, facts: Facts) -> None:
-        """A conversation begins; one that is known already goes on. Of those that expired only the ids are kept."""
+        """A conversation begins; one that is known already goes on, without its events if it expired."""
         now = self._clock()
         with self._transaction():
-            # A clock that went back makes nothing old: what is newer than now is kept.
-            self._run("UPDATE conversations SET expired = 1 WHERE touched < ?", now - self._kept)
-            self._run(f"UPDATE conversations SET expired = 1 WHERE id IN ({_OLDEST})", MOST_CONVERSATIONS)
-            self._run("DELETE FROM events WHERE conversation IN (SELECT id FROM conversations WHERE expired)")
+            self._sweep(now, SWEPT)
+            known = self.find(conversation)
+            if known is not None and known.is_expired:
+                self._expire(conversation)
             self._run(
                 "INSERT INTO conversations VALUES (?, ?, ?, 0) ON CONFLICT (id) "
                 "DO UPDATE SET expired = 0, touched = excluded.touched",
