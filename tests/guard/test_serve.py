@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from http.client import HTTPConnection
@@ -104,8 +105,7 @@ def test_processes_share_a_store(tmp_path: Path) -> None:
 
 def test_an_expired_conversation_is_not_begun_anew(tmp_path: Path) -> None:
     policy, store = write_policy(tmp_path, DESK), tmp_path / "store.sqlite"
-    guard = carob.Guard(policy, store=store, keep_seconds=-1)
-    with guard.conversation("a", user="yes"):
+    with carob.Guard(policy, store=store).conversation("a", user="yes"):
         pass
     with sqlite3.connect(store) as database:
         database.execute("UPDATE conversations SET touched = touched - 90000")

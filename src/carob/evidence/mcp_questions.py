@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from carob.model.trace import AskedApproval
 from carob.providers.base import table
+from carob.text.prose.consent import CONSENT, DISSENT
 from carob.text.words import PUBLISHED
 
 ASK = "elicitation/create"
@@ -31,7 +32,6 @@ TOO_MANY = "an MCP server asked more questions about one call than are kept: ask
 MOST_QUESTIONS = 64
 LONGEST = 1_000
 """So much of a text is looked at."""
-LANGUAGES = ("", "_de", "_es", "_fr")
 _OPTIONS = ("enum", "oneOf", "anyOf", "items")
 
 
@@ -64,7 +64,7 @@ class ServerQuestion(Struct, frozen=True):
 
     def _is_yes(self, content: Mapping[str, Any]) -> bool:
         """Whether nothing that was filled in speaks against a yes."""
-        yes, no = (PUBLISHED.pattern(*(name + end for end in LANGUAGES)) for name in ("consent", "dissent"))
+        yes, no = PUBLISHED.pattern(*CONSENT), PUBLISHED.pattern(*DISSENT)
         for value in content.values():
             if value is False or (self.offers_options and isinstance(value, list)):
                 return False

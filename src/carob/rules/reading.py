@@ -32,6 +32,7 @@ from carob.rules.patterns import MEMBERS, OF_RESULT, EventPattern, NamePlace, Ph
 from carob.rules.sources import USER, Sources
 from carob.rules.talk import ConsentWords
 from carob.rules.values import EVERY, Steps, ValuePath, read_path
+from carob.text.prose.consent import LANGUAGES
 from carob.text.tool_names import invisible_in, is_any_named
 from carob.text.tool_reading import ToolReading
 from carob.text.wording import did_you_mean, join_words, kind, quoted
@@ -53,7 +54,6 @@ MODES: Final = ("block", "ask", "observe")
 ON_UNKNOWN: Final = ("block", "allow")
 CONSENT_LISTS: Final[Mapping[str, str]] = {"@yes": "consent", "@no": "dissent"}
 """The published lists of words that `last_user` can name; `@yes:de` is that of another language."""
-LANGUAGES: Final = ("de", "es", "fr")
 EACH: Final = "each"
 DEEDS: Final = (COMMAND, EDIT)
 

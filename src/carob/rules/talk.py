@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from carob.rules.events import ConversationEvent
-from carob.text.prose.asking import gives_consent
+from carob.text.prose.consent import gives_consent
 from carob.text.words import WordLists
 
 KEPT_RUNS = 8

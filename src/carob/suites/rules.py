@@ -13,13 +13,14 @@ from carob.model.check import CheckProblem, CheckSpec, Declared
 from carob.model.suite import Case
 from carob.model.verdict import OWN_RULE, SHARED_RULE
 from carob.rules.contract import CompiledRule, When
-from carob.rules.reading import CONSENT_LISTS, LANGUAGES, Surroundings, read_groups, read_rule
+from carob.rules.reading import Surroundings, read_groups, read_rule
 from carob.rules.schema import RULE_SCHEMAS
 from carob.suites.declared import read_declared
 from carob.suites.diagnostics import Json, Path, PathDiagnostic, RefusedError
 from carob.suites.formats.base import JsonObject, ParsedSuite, SuiteCatalog, SuiteFile, SuiteRule
 from carob.suites.shapes.scalars import FINE, Found, Schema, wrong_type
 from carob.suites.tool_reading import read_tool_reading
+from carob.text.prose.consent import LISTS as CONSENT_LISTS
 from carob.text.tool_names import effect_tools
 from carob.text.tool_reading import ToolReading
 from carob.text.wording import quoted
@@ -28,10 +29,6 @@ RULE = "rule"
 """The argument of the check that holds a rule."""
 READING = "reading"
 """Its argument that says how calls are read."""
-_LISTS = frozenset(
-    (*CONSENT_LISTS.values(), *(f"{name}_{language}" for name in CONSENT_LISTS.values() for language in LANGUAGES))
-)
-"""Word lists that a rule can name."""
 
 
 class RulesShape(NamedTuple):
@@ -151,7 +148,7 @@ class _RulesReader:
             result.problems.extend(misread)
         around = Surroundings(
             {"effects": effect_tools(declared.effects), **groups} if declared.effects else groups,
-            {name: words for name, words in declared.words.items() if name in _LISTS},
+            {name: words for name, words in declared.words.items() if name in CONSENT_LISTS},
         )
         listed = tree.get("rules", ())
         for number, raw in enumerate(listed if isinstance(listed, list) else ()):

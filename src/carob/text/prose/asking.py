@@ -1,13 +1,12 @@
-"""Whether an answer asks the user for something, or for a certain thing; and whether the user agrees to it.
+"""Whether an answer asks the user for something, or for a certain thing.
 
 A closing courtesy asks for nothing. To name a thing, or not to need it, is not asking for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import chain
 from typing import Final, NamedTuple
 
 from carob.text.folding import Span
@@ -167,39 +166,3 @@ def _is_same(word: str, part: str) -> bool:
     longer, shorter = (word, part) if len(word) >= len(part) else (part, word)
     ending = longer[len(shorter) :]
     return longer.startswith(shorter) and ending in _ENDINGS and (not ending or len(shorter) > 1)
-
-
-CONSENT, NO_CONSENT = "consent", "no_consent"
-
-
-def gives_consent(
-    text: str, phrases: Sequence[str] = (), lists: Sequence[str] = (), words: WordLists = PUBLISHED
-) -> bool:
-    """Whether one of the phrases, or of the entries of the lists, is in a text and is not denied there."""
-    answer = prose(text)
-    places = chain(_phrase_places(answer, phrases), _listed_places(answer, lists, words))
-    return any(not _is_denied(answer, start, words) for start, _ in places)
-
-
-def _phrase_places(answer: Prose, phrases: Sequence[str]) -> Iterator[Span]:
-    for phrase in phrases:
-        yield from answer.places(phrase)
-
-
-def _listed_places(answer: Prose, lists: Sequence[str], words: WordLists) -> Iterator[Span]:
-    idle: list[Span] | None = None
-    for name in lists:
-        for match in words.pattern(name).finditer(answer.text):
-            start, end = match.span()
-            if name == CONSENT and idle is None:
-                idle = [match.span() for match in words.pattern(NO_CONSENT).finditer(answer.text)]
-            if name != CONSENT or not any(first <= start and end <= last for first, last in idle or ()):
-                yield start, end
-
-
-def _is_denied(answer: Prose, start: int, words: WordLists) -> bool:
-    if not any(words.pattern(name).search(answer.text, 0, start) for name in ("denials", "conditionals")):
-        return False
-    sentence = answer.sentence_at(start, words)
-    before = answer.text[sentence.start : start]
-    return denies(clause_before(before, words), words) or words.pattern("conditionals").search(before) is not None

@@ -109,7 +109,7 @@ def _sentences(text: str, cased: str, words: WordLists) -> list[Sentence]:
         is_question = not _ASKS.isdisjoint(marks) or text.endswith(_ASKING_ENDS, start, mark.start())
         every.append(Sentence(text[start:end], start, is_question=is_question))
         start = mark.end()
-    every.append(Sentence(text[start:], start, is_question=False))
+    every.append(Sentence(text[start:], start, is_question=text[start:].rstrip(CLOSERS).endswith(_ASKING_ENDS)))
     return [sentence for sentence in every if sentence.text.strip()]
 
 

@@ -16,10 +16,11 @@ from unicodedata import normalize
 from msgspec import Struct
 
 from carob.text.words.commands import COMMANDS
+from carob.text.words.consent import CONSENT
 from carob.text.words.deeds import CLAIMS, DENIALS
 from carob.text.words.quantities import AGES, NUMBERS
 from carob.text.words.results import RESULTS
-from carob.text.words.speech import ASKING, CONSENT, OUTCOMES, SENTENCES
+from carob.text.words.speech import ASKING, OUTCOMES, SENTENCES
 
 if TYPE_CHECKING:
     import regex
