@@ -127,6 +127,10 @@ from carob.model.verdict import EvidenceLocation as EvidenceLocation
 from carob.model.verdict import Group as Group
 from carob.model.verdict import Status as Status
 from carob.model.verdict import Verdict as Verdict
+from carob.plugins.features import Command as Command
+from carob.plugins.features import Feature as Feature
+from carob.plugins.features import SuiteFormat as SuiteFormat
+from carob.plugins.features import TargetKind as TargetKind
 from carob.proxy.tape.file import Tape as Tape
 from carob.reports.artifacts import BinaryWriter as BinaryWriter
 from carob.reports.base import Report as Report

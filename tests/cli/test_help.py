@@ -14,11 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from carob.cli.main import COMMANDS
 from carob.cli.main import carob as group
+from carob.cli.main import every_command
 from carob.proxy.tape.file import Answer, Exchange, Tape
 from carob.proxy.tape.requests import ServiceRequest
 from cli.support import SCRIPT, Carob, case, eval_set, journal_of, program, write
+
+COMMANDS = tuple(command.name for command in every_command())
 
 SUITES = ("suite.json", "checkout.json", "evals/checkout.json", "evals/checkout.yaml")
 CONFIGURATION = '[effects]\npay = ["paid"]\n[targets.staging]\nuse = "python:my_agent.py:answer"\n' + (

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import carob as package
 from carob.cli.main import carob as group
 from carob.errors import CarobError, Diagnostic
-from carob.targets.catalog import KINDS
+from carob.targets.catalog import target_kinds
 from carob.text.wording import with_article
 from cli.fixtures import DOUBLED_STOP
 from cli.support import Carob, case, eval_set, traces, write
@@ -164,7 +164,7 @@ def test_folder_of_eval_sets_is_named_only_where_they_are(carob: Carob, command:
 def test_help_of_run_shows_every_kind_of_target() -> None:
     command = group.get_command(None, "run")  # type: ignore[arg-type]  # it needs no context
     assert command is not None
-    for kind in KINDS:
+    for kind in target_kinds():
         assert re.search(rf"^ +(?:.*; )?{kind.name}:", command.help or "", re.MULTILINE), kind.name
 
 

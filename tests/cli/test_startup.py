@@ -14,7 +14,7 @@ import pytest
 from cli.support import eval_set, write
 
 HEAVY = ("asyncio", "jiter", "msgspec", "pydantic", "pydantic_core", "regex", "rich", "yaml")
-QUICK = {"cli", "errors", "options", "plugins", "suites", "system", "text", "version"}
+QUICK = {"cli", "errors", "features", "options", "plugins", "suites", "system", "text", "version"}
 """The rooms of Carob that a command may load which runs nothing."""
 
 LOADED = """
@@ -64,6 +64,8 @@ def test_quick_commands_load_nothing_heavy(arguments: list[str]) -> None:
     assert "click" in modules
     assert not {name for name in HEAVY if name in modules}
     assert {name.split(".")[1] for name in modules if name.startswith("carob.")} <= QUICK
+    of_features = {name for name in modules if name.startswith("carob.features.") and name.count(".") > 2}
+    assert {name.rpartition(".")[2] for name in of_features} <= {"feature"}
 
 
 def test_checks_and_targets_load_what_few_of_them_need_when_they_need_it() -> None:

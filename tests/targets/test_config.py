@@ -205,12 +205,12 @@ def test_options() -> None:
 def test_an_unknown_kind() -> None:
     with pytest.raises(ConfigError) as caught:
         catalog.build(TargetConfig(kind="pyton", spec="m:f"))
-    known = ", ".join(kind.name for kind in catalog.KINDS)
+    known = ", ".join(kind.name for kind in catalog.target_kinds())
     assert f"there is no kind of target 'pyton' (known: {known}" in str(caught.value)
     assert "Did you mean 'python'?" in str(caught.value)
 
 
-@pytest.mark.parametrize("kind", catalog.KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", catalog.target_kinds(), ids=lambda kind: kind.name)
 def test_every_kind_of_the_catalog_can_be_built(kind: catalog.Kind) -> None:
     target = catalog.build(resolve(kind.example, Config(), Path()))
     assert target.options["use"] == kind.example

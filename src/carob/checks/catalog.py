@@ -68,7 +68,8 @@ from carob.errors import ConfigError, UsageError
 from carob.model.check import CheckProblem, CheckSpec, Declared, Field, ParsedCheck
 from carob.model.suite import Suite
 from carob.model.verdict import Group
-from carob.plugins.packages import find_entry_points, load_all
+from carob.plugins.features import load, outside_features
+from carob.plugins.packages import FIX, find_entry_points, load_all
 from carob.plugins.project import Project, find_project
 from carob.text.wording import did_you_mean
 
@@ -117,7 +118,7 @@ class CheckCatalog:
     def classes(self) -> Mapping[str, type[Check]]:
         """Every check by its name."""
         by_name = dict(BUILT_IN)
-        for where, fix, cls in (*load_all(ENTRY_POINTS), *_of_project(self.project)):
+        for where, fix, cls in (*load_all(ENTRY_POINTS), *_of_outside_features(), *_of_project(self.project)):
             _join(by_name, cls, where, fix)
         return by_name
 
@@ -266,6 +267,12 @@ def find_project_of(suite: Suite) -> Project:
         fix = "Put the cases of each project into a separate suite."
         raise UsageError("the suite has cases of several projects.", where=suite.file, fix=fix, slug="bad-suite")
     return find_project(folders.pop() if folders else ".")
+
+
+def _of_outside_features() -> Iterator[tuple[str, str, object]]:
+    for feature in outside_features():
+        for place in feature.checks:
+            yield f"feature {feature.name!r}", FIX, load(place)
 
 
 def _of_project(project: Project) -> Iterator[tuple[str, str, object]]:

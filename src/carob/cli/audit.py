@@ -16,7 +16,7 @@ OF_SUITES = ("min_kill", "suite")
 OF_GRADERS = ("min_caught", "threshold", "timeout", "asks", "verdicts", "reviews")
 
 
-@click.command(short_help="Measure how many wrong answers a suite, or any grader, would catch. Runs no agent.")
+@click.command()
 @click.argument("journals", nargs=-1, required=True, metavar="JOURNAL...")
 @click.option(
     "--min-kill",

@@ -9,7 +9,7 @@ import click
 from carob.cli.options import PATH
 
 
-@click.group(short_help="Save a run to compare others with.")
+@click.group()
 def command() -> None:
     """Save the results of a run in a small file next to its suite: one line per case, to be reviewed and committed.
 

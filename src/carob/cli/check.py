@@ -16,7 +16,7 @@ from carob.system.gc_pause import gc_frozen
 GROUPS = ("day", "week", "model", "version", "user")
 
 
-@click.command(short_help="Judge recorded conversations by rules: what share broke them, which, and since when?")
+@click.command()
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option(
     "--rules", "rules", multiple=True, metavar="FILE", help="A file of rules (default: `rules` of carob.toml)."

@@ -9,7 +9,7 @@ import click
 from carob.cli.options import PATH, Share, format_options
 
 
-@click.command(short_help="Compare runs case by case: better, worse or chance? With gates for CI.")
+@click.command()
 @click.argument("base")
 @click.argument("new", nargs=-1, required=True)
 @format_options

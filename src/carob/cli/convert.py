@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 
-@click.command(short_help="Write a suite of any format as Carob 1 in YAML.")
+@click.command()
 @click.argument("suite", metavar="SUITE")
 @click.option("-o", "--output", "output", metavar="PATH", help="A .yaml file to write (default: stdout).")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")

@@ -10,7 +10,7 @@ from carob.cli.options import PATH, Share, format_options
 from carob.errors import UsageError
 
 
-@click.command(short_help="Show which tools, arguments, effects and rules a suite and its runs reach. Runs no agent.")
+@click.command()
 @click.argument("suite")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option(

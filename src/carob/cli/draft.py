@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SHOWN = 20
 
 
-@click.command(short_help="Draft a suite from recorded runs, or by sending prompts to an agent.")
+@click.command()
 @click.argument("sources", nargs=-1, metavar="[SOURCE]...")
 @click.option("-o", "--output", "output", metavar="FILE", help="A .yaml file to write (default: stdout).")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")

@@ -7,7 +7,7 @@ import click
 from carob.errors import ExitCode
 
 
-@click.command(short_help="Show which recorded sentences claim an effect, and which nearly do. Runs no agent.")
+@click.command()
 @click.argument("journal", metavar="JOURNAL")
 @click.option("--all", "everything", is_flag=True, help="Show all other sentences as well.")
 def command(journal: str, everything: bool) -> int:

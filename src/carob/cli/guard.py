@@ -48,7 +48,7 @@ TOKEN = "CAROB_GUARD_TOKEN"
 SHORTEST_TOKEN = 24
 
 
-@click.group(short_help="Hold the calls of an agent to the rules of a contract, before they are made.")
+@click.group()
 def command() -> None:
     """Hold the calls of an agent to the rules of a contract, before they are made.
 

@@ -9,7 +9,7 @@ import click
 from carob.cli.options import AT_LEAST_ONE, PATH
 
 
-@click.command(short_help="Show the last runs of a suite case by case: what broke when, what is flaky.")
+@click.command()
 @click.argument("folder", required=False, type=PATH)
 @click.option("--suite", metavar="SUITE", help="Runs of this suite (default: the one that was run last).")
 @click.option("-t", "--target", metavar="T", help="Runs against this target (default: that of the last run).")

@@ -19,7 +19,7 @@ THERE = "May Carob send the agent at {agent.address} a few greetings?"
 PROMPTS = "What do people ask it? These prompts are sent, and tools act on them. (separate with |; Enter for none)"
 
 
-@click.command(short_help="Find the agent of a project, write a first suite, and run it.")
+@click.command()
 @click.option("--yes", is_flag=True, help="Ask no questions: use the likeliest agent, call it, and write the files.")
 @click.option("--example", is_flag=True, help="Write a tiny agent with a bug to find, and the suite that finds it.")
 @click.option(

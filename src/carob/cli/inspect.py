@@ -8,7 +8,7 @@ from carob.cli.options import assignments
 from carob.errors import ExitCode
 
 
-@click.command(short_help="Send a prompt to an agent, show what Carob sees, and write its target.")
+@click.command()
 @click.argument("where", metavar="URL|TARGET")
 @click.option(
     "--prompt",

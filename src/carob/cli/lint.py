@@ -10,7 +10,7 @@ from carob.cli.options import comma_list
 from carob.errors import ExitCode, SuiteError, UsageError
 
 
-@click.command(short_help="Find expectations that prove less than they seem to. Runs no agent.")
+@click.command()
 @click.argument("suites", nargs=-1, required=True, metavar="SUITE...")
 @click.option(
     "-t", "--target", help="Target whose ui_vocabulary and tools to use (default: the vocabularies of all targets)."

@@ -6,31 +6,59 @@ import io
 import os
 import select
 import sys
-from importlib import import_module
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from carob.cli.usage import explain, suggest_command
 from carob.errors import CarobError, ExitCode, SuiteError
+from carob.plugins.features import Command, Feature, all_features, load, outside_features, own_features
 from carob.version import __version__, commit
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-GROUPS = {
-    "Start": ("init", "inspect", "draft"),
-    "Test an agent": ("run", "resume", "rerun", "rescore", "stress", "tape"),
-    "See what happened": ("view", "report", "compare", "matrix", "history", "baseline"),
-    "Judge and guard conversations": ("check", "watch", "guard"),
-    "Test the tests": ("validate", "lint", "audit", "coverage", "effects", "self-test"),
-    "Suites and editors": ("list", "convert", "schema", "mcp"),
-}
-COMMANDS = tuple(name for names in GROUPS.values() for name in names)
-"""Each is `command` of the module of its name."""
-ROOM = 200
-"""No short help is cut."""
+HEADINGS = (
+    "Start",
+    "Test an agent",
+    "See what happened",
+    "Judge and guard conversations",
+    "Test the tests",
+    "Suites and editors",
+)
+CORE = (
+    Command("run", "Test an agent", "Run suites against an agent and judge every case.", "carob.cli.run:command"),
+    Command("resume", "Test an agent", "Finish a run that was interrupted or killed.", "carob.cli.resume:command"),
+    Command("rerun", "Test an agent", "Run the failed cases of a run again.", "carob.cli.rerun:command"),
+    Command("rescore", "Test an agent", "Judge recorded runs again, without an agent.", "carob.cli.rescore:command"),
+    Command(
+        "tape",
+        "Test an agent",
+        "Show and check tapes: recorded answers of models and services.",
+        "carob.cli.tape:command",
+    ),
+    Command(
+        "report",
+        "See what happened",
+        "Write a report of recorded runs: HTML, JUnit, GitHub, GitLab, CSV, JSON lines and others.",
+        "carob.cli.report:command",
+    ),
+    Command("validate", "Test the tests", "Check suite files without running anything.", "carob.cli.validate:command"),
+    Command("self-test", "Test the tests", "Run the examples of every check.", "carob.cli.self_test:command"),
+    Command("list", "Suites and editors", "List cases: id, category, prompt.", "carob.cli.list:command"),
+    Command(
+        "convert", "Suites and editors", "Write a suite of any format as Carob 1 in YAML.", "carob.cli.convert:command"
+    ),
+    Command(
+        "schema",
+        "Suites and editors",
+        "Print or write the JSON Schema of a suite format, for editors.",
+        "carob.cli.schema:command",
+    ),
+)
+"""The commands that every installation has; features bring the others."""
 COMPLETE = "_CAROB_COMPLETE"
 """Set by the shell where it wants a line completed, or the script that does so."""
 NOWHERE = "carob: the current folder no longer exists. Change to another one."
@@ -40,12 +68,14 @@ class Commands(click.Group):
     """Imports the module of a command when that command is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [command.name for command in every_command()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        row = find_command(cmd_name)
+        if row is None:
             return None
-        command: click.Command = import_module(f"carob.cli.{cmd_name.replace('-', '_')}").command
+        command: click.Command = load(row.loads)
+        command.short_help = row.summary
         if COMPLETE in os.environ:
             from carob.cli.completion import attach  # late: it loads what only completing needs
 
@@ -54,10 +84,10 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Every command under what one does with it."""
-        for title, names in GROUPS.items():
-            commands = [(name, command) for name in names if (command := self.get_command(ctx, name))]
-            with formatter.section(title):
-                formatter.write_dl([(name, command.get_short_help_str(ROOM)) for name, command in commands])
+        rows = every_command()
+        for heading in dict.fromkeys((*HEADINGS, *(row.group for row in rows))):
+            with formatter.section(heading):
+                formatter.write_dl([(row.name, row.summary) for row in rows if row.group == heading])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -65,7 +95,27 @@ class Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            raise click.UsageError(f"{error.message} {suggest_command(args[0], COMMANDS)}".rstrip(), ctx) from error
+            raise click.UsageError(
+                f"{error.message} {suggest_command(args[0], self.list_commands(ctx))}".rstrip(), ctx
+            ) from error
+
+
+def find_command(name: str) -> Command | None:
+    """The command of this name; other packages are asked for one that Carob does not have."""
+    for rows in (CORE, _commands_of(own_features()), _commands_of(outside_features())):
+        for row in rows:
+            if row.name == name:
+                return row
+    return None
+
+
+def every_command() -> tuple[Command, ...]:
+    return (*CORE, *_commands_of(all_features()))
+
+
+def _commands_of(features: Iterable[Feature]) -> Iterator[Command]:
+    for feature in features:
+        yield from feature.commands
 
 
 def show_version(context: click.Context, _: click.Parameter, asked: bool) -> None:

@@ -9,9 +9,7 @@ import click
 from carob.cli.options import PATH, format_options
 
 
-@click.command(
-    short_help="Show several runs side by side: cases as rows, runs as columns, answers and calls in the cells."
-)
+@click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @format_options
 @click.option("--results-dir", type=PATH, metavar="D", help="Folder to look for @last, commits and tags in.")

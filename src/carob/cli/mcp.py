@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 
-@click.command(short_help="Let a coding agent use Carob, over MCP on stdin and stdout.")
+@click.command()
 @click.option("--allow-run", is_flag=True, help="Also let it run cases against the targets in carob.toml.")
 @click.option(
     "--root",

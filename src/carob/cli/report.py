@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 
-@click.command(short_help="Write a report of recorded runs: HTML, JUnit, GitHub, GitLab, CSV, JSON lines and others.")
+@click.command()
 @click.argument("journals", nargs=-1, required=True, metavar="JOURNAL...")
 @click.option("-f", "--format", "name", required=True, metavar="F",
               help="html, junit, github, github-summary, gitlab, csv, jsonl, json, markdown, or your own.")  # fmt: skip

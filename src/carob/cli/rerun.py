@@ -23,7 +23,7 @@ def statuses(ctx: click.Context, param: click.Parameter, value: tuple[str, ...])
     return names
 
 
-@click.command(short_help="Run the failed cases of a run again.")
+@click.command()
 @click.argument("journal", required=False)
 @LAST
 @click.option("--status", multiple=True, default=("error,fail",), callback=statuses, metavar="S,...",

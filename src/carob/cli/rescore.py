@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 OF_A_RUN = ("results_dir", "reports", "allow_partial", "allow_unknown", "allow_unjudged", "trust_code")
 
 
-@click.command(short_help="Judge recorded runs again, without an agent.")
+@click.command()
 @click.argument("journals", nargs=-1, required=True, metavar="JOURNAL...")
 @click.option("--suite", metavar="SUITE", help="Judge by the cases of this suite instead of the recorded ones.")
 @click.option("--workers", type=AT_LEAST_ONE, default=1, help="Number of processes; it does not affect the verdicts.")

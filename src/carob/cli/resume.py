@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from carob.api import StatusName
 
 
-@click.command(short_help="Finish a run that was interrupted or killed.")
+@click.command()
 @click.argument("journal", required=False)
 @LAST
 @click.option("--suite", metavar="SUITE", help="The suite, if it is no longer where it was.")

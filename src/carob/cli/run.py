@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from carob.terminal.screen import Verbosity
 
 
-@click.command(short_help="Run suites against an agent and judge every case.")
+@click.command()
 @click.argument("suites", nargs=-1, required=True, metavar="SUITE...")
 @click.option(
     "-t",

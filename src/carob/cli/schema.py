@@ -9,7 +9,7 @@ import click
 from carob.cli.options import PATH
 
 
-@click.command(short_help="Print or write the JSON Schema of a suite format, for editors.")
+@click.command()
 @click.argument("name", metavar="FORMAT", default="carob-1")
 @click.option("--write", is_flag=True, help="Write it to FORMAT.schema.json in this folder.")
 @click.option(

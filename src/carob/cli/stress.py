@@ -13,7 +13,7 @@ from carob.cli.options import AT_LEAST_ONE, PATH, comma_list, options_of_runs, r
 OF_A_RUN = ("timeout", "concurrency", "workers", "rate", "tape", "guard", "baseline", "options", "results_dir")
 
 
-@click.command(short_help="Break an agent's tools and models, and check how it reacts.")
+@click.command()
 @click.argument("suite", metavar="SUITE")
 @click.option(
     "-t", "--target", help="The agent: a spec such as langgraph:module:graph, or the name of a target in carob.toml."

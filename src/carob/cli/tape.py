@@ -7,7 +7,7 @@ import click
 from carob.errors import ExitCode
 
 
-@click.group(short_help="Show and check tapes: recorded answers of models and services.")
+@click.group()
 def command() -> None:
     """Show and check the tapes of `carob run --tape record`, which `carob run --tape replay` plays.
 

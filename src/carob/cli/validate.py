@@ -9,7 +9,7 @@ import click
 from carob.errors import CarobError, ExitCode, SuiteError
 
 
-@click.command(short_help="Check suite files without running anything.")
+@click.command()
 @click.argument("suites", nargs=-1, required=True, metavar="SUITE...")
 def command(suites: tuple[str, ...]) -> int:
     """Check suite files without running anything. Every problem of every file is reported at once.

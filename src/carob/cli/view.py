@@ -10,7 +10,7 @@ from carob.cli.options import PATH, PORTS
 from carob.errors import ExitCode
 
 
-@click.command(short_help="Show runs in a browser: every case with its evidence.")
+@click.command()
 @click.argument("folder", required=False, type=PATH)
 @click.option("--port", type=PORTS, default=8642, metavar="N", help="Port to listen on; 0 for any free port.")
 @click.option("--no-browser", is_flag=True, help="Print the address, but do not open a browser.")

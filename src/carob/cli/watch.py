@@ -16,7 +16,7 @@ from carob.errors import ExitCode, UsageError
 MORE_THAN_NONE = click.FloatRange(min=0, min_open=True)
 
 
-@click.command(short_help="Judge conversations as they happen: receive spans, and say which rules they break.")
+@click.command()
 @click.option(
     "--rules", "rules", multiple=True, metavar="FILE", help="A file of rules (default: `rules` of carob.toml)."
 )

@@ -14,7 +14,6 @@ from msgspec import Struct, field, structs
 
 from carob.engine.events import Listener, Notice
 from carob.errors import UsageError
-from carob.guard.target import build_guarded, guard_target
 from carob.journal.redaction import Redactor
 from carob.model.run import Header
 from carob.model.sequential import SequentialTest
@@ -27,6 +26,7 @@ from carob.scoring.intervals import Runs
 from carob.suites.selection import EVERYTHING, Selection
 from carob.targets.base import Target
 from carob.targets.capabilities import Limits
+from carob.targets.catalog import build, wrap_target
 from carob.targets.config import Config, TargetConfig, parse_rate, resolve
 from carob.targets.python import FunctionTarget
 from carob.targets.wrappers.success_rules import WithSuccessRules
@@ -156,7 +156,7 @@ class TargetRecipe(NamedTuple):
         return self.config.identity
 
     def build(self) -> ResolvedTarget:
-        return ResolvedTarget(build_guarded(self.config), self.name or self.config.use, self.identity, self.config)
+        return ResolvedTarget(build(self.config), self.name or self.config.use, self.identity, self.config)
 
 
 class ProgramKeywords(CaseKeywords, total=False):
@@ -257,8 +257,8 @@ def refuse_secret_names(names: Iterable[str]) -> None:
 def with_guard(agent: TargetRecipe | ResolvedTarget, policy: Path) -> TargetRecipe | ResolvedTarget:
     """The agent with its calls held to these rules before they are made."""
     if isinstance(agent, TargetRecipe):
-        return agent._replace(config=structs.replace(agent.config, guard=str(policy)))
-    return structs.replace(agent, target=guard_target(agent.target, str(policy)))
+        return agent._replace(config=structs.replace(agent.config, wrap={"guard": str(policy)}))
+    return structs.replace(agent, target=wrap_target(agent.target, "python", {"guard": str(policy)}))
 
 
 def with_kept_workspaces(agent: TargetRecipe | ResolvedTarget) -> TargetRecipe | ResolvedTarget:

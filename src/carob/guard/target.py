@@ -13,8 +13,6 @@ from carob.errors import ConfigError
 from carob.model.trace import Trace, TraceError
 from carob.proxy.faults.world import CaseWorld
 from carob.targets.base import RunContext, TargetError
-from carob.targets.catalog import build
-from carob.targets.config import TargetConfig
 from carob.targets.wrappers.base import WrappedTarget
 
 if TYPE_CHECKING:
@@ -34,12 +32,7 @@ METADATA: Final = "guard"
 """What a trace says of the calls that were refused."""
 
 
-def build_guarded(config: TargetConfig) -> Target:
-    """The target that a configuration asks for, with the guard that it asks for."""
-    return guard_target(build(config), config.guard, config.kind) if config.guard else build(config)
-
-
-def guard_target(target: Target, policy: str, kind: str = "python") -> Target:
+def guard_target(target: Target, policy: str, kind: str) -> Target:
     """The target with its calls held to the rules of a file. Raises ConfigError where its tools run elsewhere."""
     if kind not in IN_PROCESS:
         message = f"--guard holds calls of tools in Carob's own process, and those of {kind!r} run elsewhere."

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from carob.errors import UsageError
 from carob.reports.artifacts import USUAL_DIR
-from carob.suites.formats.catalog import OTHER_MARKS
+from carob.suites.formats.catalog import marks_of_features
 from carob.text.wording import quoted
 
 LONGEST_PATH = 1000
@@ -59,10 +59,11 @@ class ProjectFolder:
 
     def find_suites(self) -> Iterator[tuple[Path, bool]]:
         """Files that may be suites, relative to the root, and whether they look like suites of ours."""
+        marks = marks_of_features()
         for file in islice(self._files(), MOST_FILES):
             if file.suffix in _SUFFIXES and (head := self._read_head(file)):
                 is_ours = any(mark in head for mark in _MARKS)
-                if is_ours or any(mark in head for mark in OTHER_MARKS):
+                if is_ours or any(mark in head for mark in marks):
                     yield file.relative_to(self.root), is_ours
 
     def _files(self) -> Iterator[Path]:

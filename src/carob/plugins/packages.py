@@ -65,7 +65,8 @@ def _holds(file: str, text: bytes) -> bool:
 
 def may_have_formats() -> bool:
     """Whether there may be suite formats other than ours here: loading them takes longer than `carob list` does."""
-    return _configures_formats(os.getcwd()) or may_provide(tuple(sys.path), b"[carob.formats]")
+    headers = (b"[carob.formats]", b"[carob.features]")
+    return _configures_formats(os.getcwd()) or any(may_provide(tuple(sys.path), header) for header in headers)
 
 
 def _configures_formats(folder: str) -> bool:

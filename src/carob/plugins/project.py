@@ -21,6 +21,7 @@ from msgspec import Meta, Struct, field
 from carob.errors import ConfigError
 from carob.model.cost import TokenPrices
 from carob.plugins.code import load_attribute
+from carob.plugins.features import all_features, load
 from carob.text.wording import did_you_mean, join_words, kind, shorten
 from carob.text.words import LISTS
 
@@ -318,6 +319,15 @@ def read_table(table: dict[str, object], form: type[Form], file: Path, name: str
     wrong, choices = _ENUM.match(problem), _choices(get_type_hints(form).get(key))
     fix = f"{did_you_mean(wrong[1], choices)} Known: {join_words(choices, 'and')}.".strip() if wrong and choices else ""
     raise ConfigError(f"`{join_dotted(name, path)}`: {problem}.", where=line_of(file, name, key), fix=fix)
+
+
+def read_settings(project: Project, name: str) -> Any:
+    """A table of carob.toml that a feature declares, as its struct; with its defaults if the file does not have it."""
+    place = next(feature.settings[name] for feature in all_features() if name in feature.settings)
+    table = project.content.get(name, {})
+    if not isinstance(table, dict):
+        raise ConfigError(f"`{name}` is not a table.", where=project.file, fix=f"Write it as a table, [{name}].")
+    return read_table(table, load(place), Path(project.file), join_dotted(project.section, name))
 
 
 def _choices(hint: object) -> list[str]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Final, NamedTuple, TypeGuard
 
 from carob.errors import ConfigError, UsageError
+from carob.plugins.features import all_features, load
 from carob.plugins.packages import FIX, find_entry_points, load_entry_point, where
 from carob.plugins.project import Project
 from carob.reports.artifacts import safe_stem
@@ -99,7 +99,9 @@ def find(name: str, project: Project) -> type[Report]:
     if name in EVERY_RUN:
         return EVERY_RUN[name]
     if name in ON_REQUEST:
-        return _ours(ON_REQUEST[name])
+        return _of_feature(load(ON_REQUEST[name]), ON_REQUEST[name])
+    if place := next((place for feature in all_features() if (place := feature.reports.get(name))), ""):
+        return _of_feature(load(place), place)
     outside = find_entry_points(ENTRY_POINTS)
     if name not in outside:
         names = [*BUILT_IN, *sorted({*outside, *project.reports} - {name, *BUILT_IN})]
@@ -112,10 +114,9 @@ def find(name: str, project: Project) -> type[Report]:
     return report
 
 
-def _ours(spec: str) -> type[Report]:
-    module, _, name = spec.partition(":")
-    report = getattr(import_module(module), name)
-    assert is_report(report)
+def _of_feature(report: object, place: str) -> type[Report]:
+    if not is_report(report):
+        raise ConfigError(NO_REPORT, where=place, fix=FIX)
     return report
 
 

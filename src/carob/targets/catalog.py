@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
-from typing import NamedTuple, cast
+from typing import cast
 
 from msgspec import structs
 
 from carob.errors import ConfigError
 from carob.plugins import packages
+from carob.plugins.features import Feature, TargetKind, all_features, load, outside_features, own_features
 from carob.targets.base import Target, build_external
 from carob.targets.config import AGENT_KINDS, TargetConfig
 from carob.targets.wrappers.hooks import WithHooks
@@ -27,51 +28,19 @@ SCRIPTS = frozenset((".cjs", ".js", ".mjs", ".sh", ".ts", ".tsx"))
 """Endings of files that a program of their own runs."""
 
 
-class Kind(NamedTuple):
-    """A kind of target, named but not yet imported."""
-
-    name: str
-    module: str
-    attribute: str
-    example: str
-    is_recorded: bool = False
-    """Whether its answers are read from a file: no agent is asked."""
-
-
-AGENTS = {
-    "claude-code": "",
-    "codex": "",
-    "gemini": "",
-    "opencode": "openai/gpt-5",
-    "mini-swe-agent": "openai/gpt-5",
-}
-"""Coding agents, each with the model that its example names."""
-KINDS = (
-    Kind("python", "carob.targets.python", "PythonTarget", "python:module:function"),
-    Kind("langgraph", "carob.targets.langgraph.target", "LangGraphTarget", "langgraph:module:graph"),
-    Kind("browser", "carob.targets.browser.target", "BrowserTarget", "browser:http://127.0.0.1:8000"),
-    Kind("command", "carob.targets.command", "CommandTarget", "command:./agent --flag"),
-    Kind("http", "carob.targets.http.mapped", "HttpTarget", "http://127.0.0.1:8080/chat"),
-    Kind("https", "carob.targets.http.mapped", "HttpTarget", "https://agent.example/chat"),
-    Kind("openai", "carob.targets.http.openai", "OpenAiTarget", "openai:http://127.0.0.1:8080/v1"),
-    Kind("ag-ui", "carob.targets.http.ag_ui", "AgUiTarget", "ag-ui:http://127.0.0.1:8080/agent"),
-    Kind("ai-sdk", "carob.targets.http.ai_sdk", "AiSdkTarget", "ai-sdk:http://127.0.0.1:3000/api/chat"),
-    Kind("a2a", "carob.targets.http.a2a", "A2aTarget", "a2a:http://127.0.0.1:9999"),
-    Kind(
-        "langgraph-server",
-        "carob.targets.http.langgraph_server",
-        "LangGraphServerTarget",
-        "langgraph-server:http://127.0.0.1:2024",
-    ),
-    *(
-        Kind(name, "carob.targets.coding_agents.target", "CodingAgentTarget", f"{name}:{model}")
-        for name, model in AGENTS.items()
-    ),
-    Kind("replay", "carob.targets.recordings.replay", "ReplayTarget", "replay:traces.jsonl", is_recorded=True),
+CORE = (
+    TargetKind("python", "carob.targets.python:PythonTarget", "python:module:function"),
+    TargetKind("command", "carob.targets.command:CommandTarget", "command:./agent --flag"),
+    TargetKind("http", "carob.targets.http.mapped:HttpTarget", "http://127.0.0.1:8080/chat"),
+    TargetKind("https", "carob.targets.http.mapped:HttpTarget", "https://agent.example/chat"),
+    TargetKind("openai", "carob.targets.http.openai:OpenAiTarget", "openai:http://127.0.0.1:8080/v1"),
+    TargetKind("ag-ui", "carob.targets.http.ag_ui:AgUiTarget", "ag-ui:http://127.0.0.1:8080/agent"),
+    TargetKind("ai-sdk", "carob.targets.http.ai_sdk:AiSdkTarget", "ai-sdk:http://127.0.0.1:3000/api/chat"),
+    TargetKind("a2a", "carob.targets.http.a2a:A2aTarget", "a2a:http://127.0.0.1:9999"),
+    TargetKind("replay", "carob.targets.recordings.replay:ReplayTarget", "replay:traces.jsonl", is_recorded=True),
 )
-RECORDED = frozenset(kind.name for kind in KINDS if kind.is_recorded)
-
-
+"""The kinds that every installation has; features bring the others."""
+RECORDED = frozenset(kind.name for kind in CORE if kind.is_recorded)
 ENTRY_POINTS = "carob.targets"
 
 
@@ -94,8 +63,20 @@ def build(config: TargetConfig) -> Target:
         from carob.targets.workspaces.wrapper import WithWorkspace  # few targets have a workspace
 
         inner = WithWorkspace(inner, config, config.workspace)
-    target = WithSuccessRules(inner, config)
-    return WithHooks(target, config) if config.setup or config.teardown or config.database else target
+    target: Target = WithSuccessRules(inner, config)
+    if config.setup or config.teardown or config.database:
+        target = WithHooks(target, config)
+    return wrap_target(target, config.kind, config.wrap)
+
+
+def wrap_target(target: Target, kind: str, wrap: Mapping[str, str]) -> Target:
+    """The target of a kind with these wrappers of features around it, each with what it is given."""
+    for name, given in wrap.items():
+        places = (feature.target_wrappers[name] for feature in all_features() if name in feature.target_wrappers)
+        if (place := next(places, None)) is None:
+            raise ConfigError(f"nothing installed provides {name!r} for a target.", slug="unknown-wrapper")
+        target = load(place)(target, given, kind)
+    return target
 
 
 def runs_code_of_others(config: TargetConfig) -> bool:
@@ -117,10 +98,21 @@ def _build_with_proxy(config: TargetConfig) -> Target:
     return WithProxy(_build, config, config.tape, models_of(config))
 
 
+def target_kinds() -> tuple[TargetKind, ...]:
+    """Every kind of Carob itself, and of the features of other packages."""
+    return (*CORE, *_kinds_of(all_features()))
+
+
+def _kinds_of(features: Iterable[Feature]) -> Iterator[TargetKind]:
+    for feature in features:
+        yield from feature.targets
+
+
 def _build(config: TargetConfig) -> Target:
-    for kind in KINDS:
-        if kind.name == config.kind:
-            return cast(Target, getattr(importlib.import_module(kind.module), kind.attribute)(config))
+    for kinds in (CORE, _kinds_of(own_features()), _kinds_of(outside_features())):
+        for kind in kinds:
+            if kind.name == config.kind:
+                return cast(Target, load(kind.loads)(config))
     return _build_plugin(config)
 
 
@@ -144,9 +136,9 @@ def _build_plugin(config: TargetConfig) -> Target:
 def require_kind(config: TargetConfig) -> None:
     """Raise ConfigError if there is no such kind of target, with what may be meant."""
     entry_points = packages.find_entry_points(ENTRY_POINTS)
-    if config.kind in entry_points or any(kind.name == config.kind for kind in KINDS):
+    names = [*(kind.name for kind in target_kinds()), *sorted(entry_points)]
+    if config.kind in names:
         return
-    names = [*(kind.name for kind in KINDS), *sorted(entry_points)]
     message = f"there is no kind of target {config.kind!r} (known: {', '.join(names)})."
-    fix = _suggest_kind(config) or did_you_mean(config.kind, names) or f"Write it as '{KINDS[0].example}'."
+    fix = _suggest_kind(config) or did_you_mean(config.kind, names) or f"Write it as '{CORE[0].example}'."
     raise ConfigError(message, fix=fix, slug="unknown-target")

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta, Struct, field, to_builtins
 
 from carob.errors import ConfigError
+from carob.plugins.features import all_features
 from carob.plugins.project import UNKNOWN, Project, join_dotted, line_of, read_table
 from carob.proxy.tape.settings import TapeSettings
 from carob.targets.capabilities import FOREVER, Limits
@@ -91,8 +92,8 @@ class TargetConfig(_TargetBase, frozen=True, kw_only=True):
     """Whether the user vouches that no person is asked for approval but by that server."""
     tape: TapeSettings | None = None
     """The tape of this run. It is not part of what the target is: a replayed agent is the same agent."""
-    guard: str = ""
-    """The rules that calls are held to before they are made. It is not part of what the target is either."""
+    wrap: dict[str, str] = field(default_factory=dict)
+    """What a run puts around it, by the name of a wrapper, such as the rules of a guard. It is no part of it either."""
     limits: Limits = Limits()
     version: str = ""
     """What the team calls the state of the agent; it is reported, and makes no other target of it."""
@@ -188,9 +189,7 @@ class _Top(_ConfigBase, frozen=True, forbid_unknown_fields=True, kw_only=True):
     evaluators: dict[str, object] = field(default_factory=dict)
     claims: dict[str, object] = field(default_factory=dict)
     rules: list[object] = field(default_factory=list)
-    gate: dict[str, object] = field(default_factory=dict)
     tape: dict[str, object] = field(default_factory=dict)
-    stress: dict[str, object] = field(default_factory=dict)
 
 
 class _NoOptions(Struct, forbid_unknown_fields=True):
@@ -202,7 +201,7 @@ def read_config(project: Project) -> Config:
     if not project.file:
         return Config(project=project)
     file, section = Path(project.file), project.section
-    top = read_table(project.content, _Top, file, section)
+    top = read_table(_without_features(project.content), _Top, file, section)
     targets = {name: _target(name, table, project) for name, table in top.targets.items()}
     if top.target is not None and ":" not in top.target and top.target not in targets:
         message = f"`target` names {top.target!r}, which is not under [targets]."
@@ -210,6 +209,14 @@ def read_config(project: Project) -> Config:
     results = None if top.results_dir is None else file.parent / top.results_dir
     plain = {name: getattr(top, name) for name in _ConfigBase.__struct_fields__}
     return Config(project=project, file=file, results_dir=results, targets=targets, **plain)
+
+
+def _without_features(content: dict[str, object]) -> dict[str, object]:
+    """What the file says but for the tables of features, which read theirs when they need them."""
+    if content.keys() <= set(_Top.__struct_encode_fields__):
+        return content
+    tables = {name for feature in all_features() for name in feature.settings}
+    return {name: value for name, value in content.items() if name not in tables}
 
 
 def _suggest_for_file(name: str) -> str:

@@ -15,7 +15,7 @@ from carob.analysis.compare.builder import ComparisonBuilder, Scope
 from carob.analysis.compare.model import Bounds, Change, GateVerdict, describe_falls, with_interval
 from carob.analysis.compare.stats import Pair, Pairs, chance_of_fall, difference, marginals
 from carob.errors import ConfigError
-from carob.plugins.project import Project, join_dotted, line_of, read_table
+from carob.plugins.project import Project, join_dotted, line_of, read_settings
 from carob.scoring.intervals import CONFIDENCE, Cluster, Runs, pass_rate, single_clusters
 from carob.text.wording import describe_move, did_you_mean, pluralize
 
@@ -183,8 +183,7 @@ class Gates(NamedTuple):
 def read_gates(project: Project, bounds: Mapping[str, float | None], confidence: float | None) -> Gates:
     """The gates of the configuration, those of the command line in place of the same ones there."""
     section, file = join_dotted(project.section, "gate"), Path(project.file)
-    table = project.content.get("gate", {})
-    tables = read_table(table, GateTables, file, section) if isinstance(table, dict) else GateTables()
+    tables: GateTables = read_settings(project, "gate")
     chosen = confidence if confidence is not None else tables.confidence
     level = CONFIDENCE if chosen is None else chosen
     if not 0.5 <= level < 1:

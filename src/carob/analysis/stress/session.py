@@ -27,7 +27,7 @@ from carob.model.run import CaseRecord
 from carob.model.suite import Suite
 from carob.model.verdict import CaseStatus
 from carob.options import SelectionKeywords
-from carob.plugins.project import Project, join_dotted, read_table
+from carob.plugins.project import Project, read_settings
 from carob.reports.artifacts import open_atomic
 from carob.reports.run_facts import guard_words
 from carob.reports.run_result import RunResult
@@ -178,10 +178,7 @@ def plan_cells(
 
 def _injections_of(project: Project) -> str:
     """The file that [stress] of carob.toml names."""
-    content = project.content.get(STRESS)
-    if not isinstance(content, dict):
-        return ""
-    table = read_table(content, StressTable, Path(project.file), join_dotted(project.section, STRESS))
+    table: StressTable = read_settings(project, STRESS)
     return str(Path(project.file).parent / table.injections) if table.injections else ""
 
 

@@ -6,12 +6,12 @@ import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from importlib import import_module
 from pathlib import PurePath
 from typing import TypeGuard
 
 from carob.errors import CarobError, ConfigError, UsageError
 from carob.model.check import Field
+from carob.plugins.features import SuiteFormat, all_features, load, outside_features, own_features
 from carob.plugins.packages import FIX, load_all
 from carob.plugins.project import Project
 from carob.suites.diagnostics import Document, PathDiagnostic, RefusedError
@@ -22,18 +22,17 @@ from carob.suites.formats.golden import GoldenSet
 from carob.text.wording import did_you_mean, error_text, join_words
 
 
-class OtherTool(Format):
-    """A format of another tool. Its module is loaded for a file that holds one of its `marks`, which few files do."""
+class FormatOfFeature(Format):
+    """A format that a feature brings. Its module is loaded for a file with one of its marks, which few files have."""
 
-    def __init__(self, name: str, spec: str, *marks: str) -> None:
-        self.name = name  # type: ignore[misc]  # of each, where that of a format is of its class
-        self._place = spec
-        self.marks = tuple(mark.encode() for mark in marks)
+    def __init__(self, row: SuiteFormat) -> None:
+        self.name = row.name  # type: ignore[misc]  # of each, where that of a format is of its class
+        self._place = row.loads
+        self.marks = tuple(mark.encode() for mark in row.marks)
 
     @cached_property
     def itself(self) -> Format:
-        module, _, attribute = self._place.partition(":")
-        suite_format: Format = getattr(import_module(f"carob.importers.{module}"), attribute)()
+        suite_format: Format = load(self._place)()
         return suite_format
 
     def recognizes(self, file: SuiteFile) -> bool:
@@ -46,48 +45,28 @@ class OtherTool(Format):
         return self.itself.fields(version, all_fields)
 
 
-def _other_tools() -> tuple[OtherTool, ...]:
-    """Each with words of which a file of it holds one at least."""
-    return (
-        OtherTool("bfcl", "bfcl.suite:Bfcl", '"question"', '"ground_truth"'),
-        OtherTool("tau-bench", "tau.tau_bench:TauBench", "instruction", "traj"),
-        OtherTool("tau2", "tau.tau2:Tau2", "user_scenario"),
-        OtherTool("agentevals", "agentevals:AgentEvals", "outputs"),
-        # Without their first letters: keys are in snake or in camel case.
-        OtherTool("deepeval", "deepeval:DeepEval", "utput", "ontext", "ools", "cenario", "ource_file", "ourceFile"),
-        OtherTool("pydantic-evals", "pydantic_evals:PydanticEvals", "inputs"),
-        OtherTool("coder-eval", "coder_eval:CoderEval", "success_criteria"),
-        OtherTool("skill-evals", "skill_evals:SkillEvals", "evals", "expect", "assertions", "should_trigger"),
-    )
-
-
-def _late_tools() -> tuple[OtherTool, ...]:
-    """Those that take less certain files, after an eval set was ruled out."""
-    keys = ("prompts", "tests", "providers", "targets", "defaultTest", "scenarios", "redteam")
-    return (
-        OtherTool("promptfoo", "promptfoo.suite:Promptfoo", *keys),
-        OtherTool("adk", "adk:AdkEvalSet", "eval_cases", "evalCases", "query", "data"),
-    )
-
-
 OWN = (Carob1, EvalSet, GoldenSet)
-FORMATS = (*OWN, OtherTool)
+FORMATS = (*OWN, FormatOfFeature)
 ENTRY_POINTS = "carob.formats"
 
 _REQUIRED = ("recognizes", "read")
 
 
-OTHER_MARKS = tuple(mark for tool in (*_other_tools(), *_late_tools()) for mark in tool.marks)
-"""Words of which a file of another tool holds one at least."""
+def marks_of_features() -> tuple[bytes, ...]:
+    """Words of which a file in a format of a feature holds one at least."""
+    rows = (row for feature in all_features() for row in feature.formats)
+    return tuple(mark.encode() for row in rows for mark in row.marks)
 
 
 def known_formats(project: Project) -> tuple[Format, ...]:
     """Those of the project and of packages come first: ours take any object with `cases`, and any list."""
     # Asked in this order: the last of them take any object with `cases`, and any list.
-    ours = (Carob1(), *_other_tools(), EvalSet(), *_late_tools(), GoldenSet())
+    rows = [row for feature in own_features() for row in feature.formats]
+    early, late = ([FormatOfFeature(row) for row in rows if row.late is late] for late in (False, True))
+    ours = (Carob1(), *early, EvalSet(), *late, GoldenSet())
     by_name: dict[str, Format] = {own_format.name: own_format for own_format in ours}
     others: dict[str, Format] = {}
-    for where, fix, candidate in (*load_all(ENTRY_POINTS), *_of_project(project)):
+    for where, fix, candidate in (*load_all(ENTRY_POINTS), *_of_outside_features(), *_of_project(project)):
         if flaw := flaw_of(candidate):
             raise ConfigError(flaw, where=where, fix="Fix it; see docs/extending.md.")
         if not _is_format(candidate):
@@ -100,6 +79,12 @@ def known_formats(project: Project) -> tuple[Format, ...]:
             why = f"it cannot be created: {type(error).__name__}: {error_text(error)}{_last_line(error)}."
             raise ConfigError(why, where=where, fix="Fix it; see docs/extending.md.") from error
     return (*others.values(), *by_name.values())
+
+
+def _of_outside_features() -> Iterator[tuple[str, str, object]]:
+    for feature in outside_features():
+        for row in feature.formats:
+            yield f"feature {feature.name!r}", FIX, load(row.loads)
 
 
 def _of_project(project: Project) -> Iterator[tuple[str, str, object]]:
@@ -129,7 +114,7 @@ def find_format(name: str, formats: Sequence[Format]) -> Format:
     """The format of this name. Raises UsageError if there is none."""
     for suite_format in formats:
         if suite_format.name == name:
-            return suite_format.itself if isinstance(suite_format, OtherTool) else suite_format
+            return suite_format.itself if isinstance(suite_format, FormatOfFeature) else suite_format
     names = [suite_format.name for suite_format in formats]
     fix = did_you_mean(name, names) or f"Known: {join_words(names, 'and')}."
     raise UsageError(f"no suite format is called {name!r}.", fix=fix, slug="unknown-format")
@@ -149,15 +134,16 @@ def detect_format(file: SuiteFile, formats: Sequence[Format]) -> Format:
         names = join_words([suite_format.name for suite_format in recognizing], "and")
         message = f"the formats {names} both recognise this file. Remove one of them, or narrow what it recognises."
         raise RefusedError(PathDiagnostic((), message, "ambiguous-format", place=(1, 1)))
-    if not recognizing:
-        _refuse_former_name(file.document)
     for suite_format in recognizing or (
         suite_format
         for suite_format in formats
         if isinstance(suite_format, FORMATS) and _recognizes(suite_format, file)
     ):
-        return suite_format.itself if isinstance(suite_format, OtherTool) else suite_format
+        if isinstance(suite_format, OWN):
+            _refuse_former_name(file.document)
+        return suite_format.itself if isinstance(suite_format, FormatOfFeature) else suite_format
     document = file.document
+    _refuse_former_name(document)
     near = ""
     if isinstance(document.tree, dict) and "rules" in document.tree:
         message = "this file has rules and no 'carob: 1'. Write 'carob: 1' at the top."

@@ -38,9 +38,9 @@ from carob.engine.processes.messages import (
 )
 from carob.engine.work import TIMEOUT, CaseResult, finish_case, run_case, timeout_trace
 from carob.errors import CarobError
-from carob.guard.target import build_guarded
 from carob.journal.redaction import Redactor
 from carob.targets.base import RunContext, Target
+from carob.targets.catalog import build
 from carob.targets.config import WIRE_KINDS
 
 Send = Callable[[Finished | Returned], None]
@@ -302,7 +302,7 @@ async def _serve(sock: socket.socket, inbox: Inbox, frames: Frames, words: int, 
     try:
         if start.project.checks:
             catalog.load()
-        target = build_guarded(start.target)
+        target = build(start.target)
         await target.open()
     except CarobError as error:
         frames.send(encode(refusal(error)))

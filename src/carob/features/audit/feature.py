@@ -1,0 +1,22 @@
+"""What the rest of Carob knows of this feature."""
+
+from carob.plugins.features import Command, Feature
+
+FEATURE = Feature(
+    name="audit",
+    summary="makes right traces wrong, and counts how many a suite or a grader catches",
+    commands=(
+        Command(
+            "audit",
+            "Test the tests",
+            "Measure how many wrong answers a suite, or any grader, would catch. Runs no agent.",
+            "carob.cli.audit:command",
+        ),
+        Command(
+            "effects",
+            "Test the tests",
+            "Show which recorded sentences claim an effect, and which nearly do. Runs no agent.",
+            "carob.cli.effects:command",
+        ),
+    ),
+)

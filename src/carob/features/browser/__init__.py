@@ -1,0 +1,1 @@
+"""Browser: tests a live web application in a real browser."""

@@ -1,0 +1,1 @@
+"""Check: judges recorded conversations by rules."""

@@ -1,0 +1,1 @@
+"""Coding: runs coding agents in a copy of a folder, and looks at what became of it."""

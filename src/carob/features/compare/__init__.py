@@ -1,0 +1,1 @@
+"""Compare: says whether a run is better or worse than another, and with what confidence."""

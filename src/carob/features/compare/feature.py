@@ -1,0 +1,29 @@
+"""What the rest of Carob knows of this feature."""
+
+from carob.plugins.features import Command, Feature
+
+FEATURE = Feature(
+    name="compare",
+    summary="says whether a run is better or worse than another, and with what confidence",
+    commands=(
+        Command(
+            "compare",
+            "See what happened",
+            "Compare runs case by case: better, worse or chance? With gates for CI.",
+            "carob.cli.compare:command",
+        ),
+        Command(
+            "history",
+            "See what happened",
+            "Show the last runs of a suite case by case: what broke when, what is flaky.",
+            "carob.cli.history:command",
+        ),
+        Command(
+            "baseline",
+            "See what happened",
+            "Save a run to compare others with.",
+            "carob.cli.baseline:command",
+        ),
+    ),
+    settings={"gate": "carob.analysis.compare.gates:GateTables"},
+)

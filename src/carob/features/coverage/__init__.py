@@ -1,0 +1,1 @@
+"""Coverage: shows which declared things no case looks at."""

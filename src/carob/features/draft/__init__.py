@@ -1,0 +1,1 @@
+"""Draft: drafts a suite or rules from recorded conversations."""

@@ -1,0 +1,16 @@
+"""What the rest of Carob knows of this feature."""
+
+from carob.plugins.features import Command, Feature
+
+FEATURE = Feature(
+    name="draft",
+    summary="drafts a suite or rules from recorded conversations",
+    commands=(
+        Command(
+            "draft",
+            "Start",
+            "Draft a suite from recorded runs, or by sending prompts to an agent.",
+            "carob.cli.draft:command",
+        ),
+    ),
+)

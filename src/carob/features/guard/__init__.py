@@ -1,0 +1,1 @@
+"""Guard: asks the rules before a call is made."""

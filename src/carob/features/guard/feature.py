@@ -1,0 +1,17 @@
+"""What the rest of Carob knows of this feature."""
+
+from carob.plugins.features import Command, Feature
+
+FEATURE = Feature(
+    name="guard",
+    summary="asks the rules before a call is made",
+    commands=(
+        Command(
+            "guard",
+            "Judge and guard conversations",
+            "Hold the calls of an agent to the rules of a contract, before they are made.",
+            "carob.cli.guard:command",
+        ),
+    ),
+    target_wrappers={"guard": "carob.guard.target:guard_target"},
+)

@@ -1,0 +1,1 @@
+"""Importers: suites and results of other tools, a file or folder for each tool."""

@@ -1,0 +1,26 @@
+"""What the rest of Carob knows of this feature."""
+
+from carob.plugins.features import Feature, SuiteFormat
+
+PROMPTFOO_KEYS = ("prompts", "tests", "providers", "targets", "defaultTest", "scenarios", "redteam")
+# Without their first letters: keys are in snake or in camel case.
+DEEPEVAL_KEYS = ("utput", "ontext", "ools", "cenario", "ource_file", "ourceFile")
+SKILL_KEYS = ("evals", "expect", "assertions", "should_trigger")
+ADK_KEYS = ("eval_cases", "evalCases", "query", "data")
+
+FEATURE = Feature(
+    name="importers",
+    summary="suites and results of other tools",
+    formats=(
+        SuiteFormat("bfcl", "carob.importers.bfcl.suite:Bfcl", ('"question"', '"ground_truth"')),
+        SuiteFormat("tau-bench", "carob.importers.tau.tau_bench:TauBench", ("instruction", "traj")),
+        SuiteFormat("tau2", "carob.importers.tau.tau2:Tau2", ("user_scenario",)),
+        SuiteFormat("agentevals", "carob.importers.agentevals:AgentEvals", ("outputs",)),
+        SuiteFormat("deepeval", "carob.importers.deepeval:DeepEval", DEEPEVAL_KEYS),
+        SuiteFormat("pydantic-evals", "carob.importers.pydantic_evals:PydanticEvals", ("inputs",)),
+        SuiteFormat("coder-eval", "carob.importers.coder_eval:CoderEval", ("success_criteria",)),
+        SuiteFormat("skill-evals", "carob.importers.skill_evals:SkillEvals", SKILL_KEYS),
+        SuiteFormat("promptfoo", "carob.importers.promptfoo.suite:Promptfoo", PROMPTFOO_KEYS, late=True),
+        SuiteFormat("adk", "carob.importers.adk:AdkEvalSet", ADK_KEYS, late=True),
+    ),
+)

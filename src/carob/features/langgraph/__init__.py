@@ -1,0 +1,1 @@
+"""Langgraph: runs a LangGraph graph in this process, or on its server."""

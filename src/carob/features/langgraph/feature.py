@@ -1,0 +1,16 @@
+"""What the rest of Carob knows of this feature."""
+
+from carob.plugins.features import Feature, TargetKind
+
+FEATURE = Feature(
+    name="langgraph",
+    summary="runs a LangGraph graph in this process, or on its server",
+    targets=(
+        TargetKind("langgraph", "carob.targets.langgraph.target:LangGraphTarget", "langgraph:module:graph"),
+        TargetKind(
+            "langgraph-server",
+            "carob.targets.http.langgraph_server:LangGraphServerTarget",
+            "langgraph-server:http://127.0.0.1:2024",
+        ),
+    ),
+)

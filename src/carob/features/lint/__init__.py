@@ -1,0 +1,1 @@
+"""Lint: finds expectations that prove less than they seem to."""

@@ -1,0 +1,16 @@
+"""What the rest of Carob knows of this feature."""
+
+from carob.plugins.features import Command, Feature
+
+FEATURE = Feature(
+    name="lint",
+    summary="finds expectations that prove less than they seem to",
+    commands=(
+        Command(
+            "lint",
+            "Test the tests",
+            "Find expectations that prove less than they seem to. Runs no agent.",
+            "carob.cli.lint:command",
+        ),
+    ),
+)

@@ -1,0 +1,1 @@
+"""Matrix: shows runs side by side."""

@@ -1,0 +1,16 @@
+"""What the rest of Carob knows of this feature."""
+
+from carob.plugins.features import Command, Feature
+
+FEATURE = Feature(
+    name="matrix",
+    summary="shows runs side by side",
+    commands=(
+        Command(
+            "matrix",
+            "See what happened",
+            "Show several runs side by side: cases as rows, runs as columns, answers and calls in the cells.",
+            "carob.cli.matrix:command",
+        ),
+    ),
+)

@@ -1,0 +1,1 @@
+"""Mcp: lets a coding agent use Carob over MCP."""

@@ -1,0 +1,1 @@
+"""Setup: finds the agent of a project, and writes its first files."""

@@ -1,0 +1,22 @@
+"""What the rest of Carob knows of this feature."""
+
+from carob.plugins.features import Command, Feature
+
+FEATURE = Feature(
+    name="setup",
+    summary="finds the agent of a project, and writes its first files",
+    commands=(
+        Command(
+            "init",
+            "Start",
+            "Find the agent of a project, write a first suite, and run it.",
+            "carob.cli.init:command",
+        ),
+        Command(
+            "inspect",
+            "Start",
+            "Send a prompt to an agent, show what Carob sees, and write its target.",
+            "carob.cli.inspect:command",
+        ),
+    ),
+)

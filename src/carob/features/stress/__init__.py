@@ -1,0 +1,1 @@
+"""Stress: breaks the tools and the model of an agent, and judges what must hold."""

@@ -1,0 +1,17 @@
+"""What the rest of Carob knows of this feature."""
+
+from carob.plugins.features import Command, Feature
+
+FEATURE = Feature(
+    name="stress",
+    summary="breaks the tools and the model of an agent, and judges what must hold",
+    commands=(
+        Command(
+            "stress",
+            "Test an agent",
+            "Break an agent's tools and models, and check how it reacts.",
+            "carob.cli.stress:command",
+        ),
+    ),
+    settings={"stress": "carob.analysis.stress.session:StressTable"},
+)

@@ -1,0 +1,1 @@
+"""Viewer: shows runs in a browser."""

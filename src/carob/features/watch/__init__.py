@@ -1,0 +1,1 @@
+"""Watch: judges conversations as their spans arrive."""
