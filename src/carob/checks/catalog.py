@@ -68,6 +68,7 @@ from carob.errors import ConfigError, UsageError
 from carob.model.check import CheckProblem, CheckSpec, Declared, Field, ParsedCheck
 from carob.model.suite import Suite
 from carob.model.verdict import Group
+from carob.plugins import features
 from carob.plugins.features import load, outside_features
 from carob.plugins.packages import FIX, find_entry_points, load_all
 from carob.plugins.project import Project, find_project
@@ -125,7 +126,7 @@ class CheckCatalog:
     @property
     def may_run_code_of_others(self) -> bool:
         """Whether checks of the project or of packages may judge. It loads none of them."""
-        return bool(self.project.checks or find_entry_points(ENTRY_POINTS))
+        return bool(self.project.checks or find_entry_points(ENTRY_POINTS) or find_entry_points(features.ENTRY_POINTS))
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
