@@ -12,7 +12,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 import carob as library
 from carob.errors import JournalError
-from carob.guard.journal import KEPT_FILES, GuardHeader, GuardJournal, read_guard_journal
+from carob.guard.journal import GuardHeader, GuardJournal, read_guard_journal
+from carob.journal.append_log import LogLimits, list_files
 from carob.rules.events import ConversationEvent
 from cli.support import Ran
 from guard.policies import DESK, write_policy
@@ -63,12 +64,12 @@ def test_it_is_for_its_user_alone_and_has_no_secret(tmp_path: Path, monkeypatch:
 
 def test_files_replace_each_other(tmp_path: Path) -> None:
     path = tmp_path / "decisions.jsonl"
-    journal = GuardJournal(path, GuardHeader(1, "p", ()), largest=2_000)
+    journal = GuardJournal(path, GuardHeader(1, "p", ()), limits=LogLimits(size=2_000, total=8_000))
     for number in range(200):
         journal.write("c", ConversationEvent(kind="user", index=number, text="x" * 100))
-    files = sorted(tmp_path.glob("decisions*"))
-    assert len(files) == 1 + KEPT_FILES
-    assert all(file.stat().st_size <= 2_100 for file in files)
+    files = list_files(path)
+    assert len(files) == 4
+    assert all(file.stat().st_size <= 2_200 for file in files)
     indexes = [line.event.index for line in read_guard_journal(path) if line.event is not None]
     assert indexes == list(range(indexes[0], 200)), "read in order, the oldest file first"
 

@@ -19,6 +19,7 @@ from carob.evidence.exports.record import RecordedConversation
 from carob.guard.conversation import GuardedConversation
 from carob.guard.journal import GuardHeader, GuardJournal
 from carob.guard.policy import load_policy
+from carob.journal.append_log import LogLimits
 from carob.model.trace import SECRETS_REMOVED
 from carob.rules.monitor import judge_events
 from cli.support import Ran
@@ -177,11 +178,11 @@ def test_files_that_were_replaced_are_read_with_their_folder(tmp_path: Path) -> 
     policy = load_policy(write_policy(tmp_path))
     folder = tmp_path / "journal"
     folder.mkdir()
-    journal = GuardJournal(folder / "d.jsonl", GuardHeader(1, "p", ()), largest=4_000)
+    journal = GuardJournal(folder / "d.jsonl", GuardHeader(1, "p", ()), limits=LogLimits(4_000, 16_000))
     c = GuardedConversation(policy, "c", journal=journal)
     for number in range(150):
         c.user(f"{number} {'x' * 100}")
-    assert len(list(folder.iterdir())) == 5
+    assert len(list(folder.iterdir())) == 4
     [whole] = read(folder)
     assert whole.trace.turns[0].unobserved["tools"] == NO_BEGINNING, "the oldest lines are gone"
     assert whole.trace.turns[1].input.count("x" * 100) > 20

@@ -237,12 +237,14 @@ class TestInProcess:
         assert done.returncode == 0, done.stderr
         assert sorted(done.stdout.split()) == ["allow", "block", "block"]
 
-    def test_a_journal_that_fails_later_refuses_from_then_on(self, tmp_path: Path) -> None:
+    def test_a_journal_that_fails_later_refuses_from_then_on(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         journal = GuardJournal(tmp_path / "d.jsonl", GuardHeader(1, "p", ()))
         c = self.legal(tmp_path, journal=journal)
-        os.close(journal._descriptor)
-        journal._descriptor = os.open("/dev/full", os.O_WRONLY)
-        assert "No space left" in c.allow("pay_invoice", {"id": "A"}).message
+        with monkeypatch.context() as full:
+            full.setattr(os, "write", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+            assert "No space left" in c.allow("pay_invoice", {"id": "A"}).message
         journal.close()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sqlite3
 import threading
@@ -14,8 +15,8 @@ from typing import Any
 import pytest
 
 import carob
-from carob.errors import ArtifactError, CarobError, UsageError
-from carob.journal import writer
+from carob.errors import CarobError, UsageError
+from carob.journal.append_log import LogLimits
 from carob.system.loopback import Connection, HttpRequest, LoopbackServer, format_reply
 from carob.watch import journal
 from carob.watch.export import ReportExporter, read_headers
@@ -90,31 +91,69 @@ def test_a_conversation_that_is_judged_again_is_in_the_journal_again(start: Star
 
 
 def test_a_journal_that_is_full_is_followed_by_another(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal, "KEPT_FILES", 3)
     watched = start()
     monkeypatch.setattr(watched.watch._journal, "_most", 2)
     for number in range(5, 80, 5):
         if number % 7:
             watched.send(*turn(number))
             watched.wait()
+    assert len(watched.journals()) == 7
+    for path in watched.journals()[:-1]:
+        ended = carob.Journal(path)
+        assert (len(ended), ended.faults, ended.summary.incomplete) == (2, (), "")
+    kept = sum(path.stat().st_size for path in watched.journals()[3:-1])
+    monkeypatch.setattr(watched.watch._journal, "_limits", LogLimits(total=kept))
+    watched.wait(40)
+    assert len(watched.journals()) == 4
+
+
+def test_starting_again_removes_nothing(start: Start) -> None:
+    """A start without a conversation leaves no file either."""
+    for number in (UNASKED, UNASKED + 10):
+        watched = start()
+        watched.send(*turn(number))
+        watched.wait()
+        for _ in range(9):
+            watched = start()
+    assert [record.case.id for record in records(watched)] == ["s-10", "s-20"]
     assert len(watched.journals()) == 3
-    ended = carob.Journal(watched.journals()[0])
-    assert (len(ended), ended.faults, ended.summary.incomplete) == (2, (), "")
-    watched.close()
-    assert len(watched.journals()) <= 3
 
 
-def test_a_journal_that_cannot_be_written_stops_nothing(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_holds_a_conversation_back_until_its_line_is_written(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: object) -> None:
-        raise ArtifactError("the journal could not be written: No space left on device.")
+        raise OSError(28, "No space left on device")
 
     watched = start()
-    monkeypatch.setattr(writer.JournalWriter, "write", refuse)
-    watched.send(*turn(UNASKED))
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", refuse)
+        watched.send(*turn(UNASKED))
+        watched.send(*turn(PLAIN))
+        watched.wait()
+        watched.wait()
+    assert watched.verdicts("s-10") == []
+    assert watched.verdicts("s-2"), "what needs no line does not wait"
+    assert watched.figure("carob_watch_failures_total", what="journal") == 2
+    assert "No space left" in watched.lines[0]
     watched.wait()
     assert watched.verdicts("s-10")[0]["explicit-yes"] == "broken"
-    assert watched.figure("carob_watch_failures_total", what="journal") == 1
-    assert "No space left" in watched.lines[0]
+    assert [record.case.id for record in records(watched)] == ["s-10"]
+    assert watched.figure("carob_rule_verdicts_total", rule="explicit-yes", verdict="broken") == 1
+
+
+def test_what_could_not_be_written_at_the_end_is_written_at_the_next_start(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = start()
+    watched.send(*turn(UNASKED))
+    with monkeypatch.context() as full:
+        full.setattr(journal.AppendLog, "append", lambda *_: os.read(-1, 1))
+        watched.close()
+    assert not watched.watch.ended_well
+    watched = start()
+    watched.wait()
+    assert [record.case.id for record in records(watched)] == ["s-10"]
 
 
 def test_the_last_line_of_a_killed_process_is_not_written_twice(start: Start, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from benchmarks.watch import POLICY, Collector, make_turn
+from carob.journal.append_log import list_files
 from carob.plugins.project import Project
 from carob.watch.session import ConversationWatch, WatchOptions
 from carob.watch.tables import StoreLimits
@@ -110,7 +111,7 @@ class Watched:
 
     def journals(self) -> list[Path]:
         """Those that are there, the oldest first."""
-        return sorted((self.folder / "watch").glob("watch-*.jsonl"), key=lambda file: file.stat().st_mtime_ns)
+        return [path for path in list_files(self.folder / "watch" / "watch.jsonl") if path.exists()]
 
     def post(self, body: bytes, path: str = "/v1/traces", **headers: str) -> int:
         return post(self.url, body, path, **headers)

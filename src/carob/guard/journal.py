@@ -1,10 +1,9 @@
-"""What a guard heard and decided, one line each: without secrets, in files of bounded size that replace each other."""
+"""What a guard heard and decided, one line each: without secrets, in a log that several processes may share."""
 
 from __future__ import annotations
 
 import os
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -15,12 +14,11 @@ from msgspec import Struct, structs
 
 from carob.errors import JournalError
 from carob.guard.decision import Decision
+from carob.journal.append_log import USUAL_LIMITS, AppendLog, LogLimits, list_files
 from carob.model.trace import SECRETS_REMOVED
 from carob.rules.events import ConversationEvent
 
 FORMAT: Final = 1
-LARGEST_FILE: Final = 16 << 20
-KEPT_FILES: Final = 4
 LARGEST_VALUE: Final = 1 << 14
 """A larger result or text is not written, only that it was there."""
 NOT_WRITTEN: Final = "it was too long to be written"
@@ -55,17 +53,13 @@ class GuardJournal:
         header: GuardHeader,
         *,
         secrets: Mapping[str, str] | None = None,
-        largest: int = LARGEST_FILE,
+        limits: LogLimits = USUAL_LIMITS,
         clock: Callable[[], float] = time.time,
     ) -> None:
         from carob.journal.redaction import Redactor  # hooks without a journal need none
 
-        self._path = Path(path)
-        self._header = header
-        self._largest = largest
+        self._log = AppendLog(Path(path), lambda: _encode(header), limits)
         self._clock = clock
-        self._lock = threading.Lock()
-        self._descriptor = -1
         self._redactor = Redactor.for_environ(os.environ if secrets is None else secrets)
 
     def write(
@@ -81,40 +75,12 @@ class GuardJournal:
         data = _encode(line)
         if self._redactor.finds(data):
             data = _encode(_mark_removed(self._redactor.redact(msgspec.json.decode(data))))
-        with self._lock:
-            self._open_file(len(data))
-            _write_whole(self._descriptor, data + b"\n")
+        self._log.append(lambda: data)
         if decision is not None:
             _note_on_span(decision)
 
     def close(self) -> None:
-        with self._lock:
-            if self._descriptor >= 0:
-                os.close(self._descriptor)
-                self._descriptor = -1
-
-    def _open_file(self, size: int) -> None:
-        """Make sure that the file is there, is ours alone to read, and has room."""
-        if self._descriptor < 0:
-            # A pipe without a reader is refused: it must not be waited for.
-            flags = os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-            self._descriptor = os.open(self._path, flags, 0o600)
-            os.set_blocking(self._descriptor, True)
-        used = os.fstat(self._descriptor).st_size
-        if used + size > self._largest and used:
-            os.close(self._descriptor)
-            self._descriptor = -1
-            for number in range(KEPT_FILES - 1, 0, -1):
-                older = self._path_of(number)
-                if older.exists():
-                    os.replace(older, self._path_of(number + 1))
-            os.replace(self._path, self._path_of(1))
-            self._open_file(size)
-        elif not used:
-            _write_whole(self._descriptor, _encode(self._header) + b"\n")
-
-    def _path_of(self, number: int) -> Path:
-        return older_path(self._path, number)
+        self._log.close()
 
 
 def _mark_removed(line: Any) -> Any:
@@ -134,15 +100,6 @@ def _shorten(event: ConversationEvent) -> ConversationEvent:
     return structs.replace(event, **large, doubt=event.doubt or NOT_WRITTEN) if large else event
 
 
-def _write_whole(descriptor: int, data: bytes) -> None:
-    """Write all of it, or raise OSError and leave no half line."""
-    before = os.fstat(descriptor).st_size
-    written = os.write(descriptor, data)
-    if written != len(data):
-        os.ftruncate(descriptor, before)
-        raise OSError(28, "no space is left for the journal of the guard")
-
-
 def _note_on_span(decision: Decision) -> None:
     """Tell OpenTelemetry, where the program uses it."""
     trace: Any = sys.modules.get("opentelemetry.trace")
@@ -156,20 +113,9 @@ def _note_on_span(decision: Decision) -> None:
 NAME_FILE = "Name a file that a guard wrote."
 
 
-def older_path(path: Path, number: int) -> Path:
-    """Where a file is kept that was replaced so many times: `decisions.1.jsonl`, which is read with its folder."""
-    return path.with_name(f"{path.stem}.{number}{path.suffix}")
-
-
-def files_of(path: str | Path) -> list[Path]:
-    """The files of a journal, those that were replaced first."""
-    older = (older_path(Path(path), number) for number in range(KEPT_FILES, 0, -1))
-    return [*(file for file in older if file.exists()), Path(path)]
-
-
 def read_guard_journal(path: str | Path) -> Iterator[GuardLine]:
     """The lines of a journal, those of the files that it replaced first. Raises JournalError where it is none."""
-    for file in files_of(path):
+    for file in list_files(path):
         yield from _read_file(file)
 
 
@@ -195,6 +141,6 @@ def find_unasked(path: str | Path) -> Iterator[tuple[str, str]]:
     from carob.evidence.exports.guard_journal import GUARD_JOURNAL
     from carob.evidence.exports.reading import read_conversations
 
-    for conversation in read_conversations(files_of(path), format=GUARD_JOURNAL.name):
+    for conversation in read_conversations(list_files(path), format=GUARD_JOURNAL.name):
         for tool in conversation.unguarded:
             yield conversation.id, tool

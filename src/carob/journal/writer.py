@@ -10,6 +10,7 @@ from types import TracebackType
 import msgspec
 
 from carob.errors import ArtifactError
+from carob.journal.append_log import write_whole
 from carob.model.run import CaseRecord, Footer, Header
 from carob.system.unfinished_files import create_unfinished
 
@@ -63,15 +64,10 @@ class JournalWriter:
 
     def write(self, line: bytes) -> None:
         """Append one line. It is with the kernel when this returns: a kill of this process cannot lose it."""
-        data = memoryview(line + b"\n")
         try:
-            while data:
-                data = data[os.write(self._fd, data) :]
+            self._end = write_whole(self._fd, line + b"\n", self._end)
         except OSError as error:
-            with suppress(OSError):  # a torn last line is recognised by whoever reads the journal
-                os.ftruncate(self._fd, self._end)
             raise _not_written(self.path, error, nothing_yet=not self._end) from error
-        self._end += len(line) + 1
 
     def __enter__(self) -> JournalWriter:
         return self

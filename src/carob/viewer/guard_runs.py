@@ -15,8 +15,8 @@ from carob.analysis.check.model import CheckReport
 from carob.evidence.exports.guard_journal import GUARD, GUARD_JOURNAL
 from carob.evidence.exports.reading import read_conversations
 from carob.evidence.exports.record import RecordedConversation
-from carob.guard.journal import files_of
 from carob.guard.target import PASSED_BY
+from carob.journal.append_log import list_files
 from carob.model.suite import Case, Scoring
 from carob.model.trace import Trace, TraceError
 from carob.model.verdict import CheckResult, Group, Status, Verdict
@@ -32,7 +32,7 @@ def write_guard_run(path: Path, folder: Path) -> Path:
     run = folder / f"{path.stem}.jsonl"
     judged = 0
     with KeptConversations(run, _Decisions(), MOST, Masks(keep=True)) as kept:
-        for conversation in read_conversations(files_of(path), format=GUARD_JOURNAL.name):
+        for conversation in read_conversations(list_files(path), format=GUARD_JOURNAL.name):
             judged += 1
             kept.add(_with_error(conversation))
         kept.write(_describe(path, judged))

@@ -17,7 +17,7 @@ from msgspec import Struct
 from carob.analysis.check.judges import AnyPolicy, ConversationJudge
 from carob.analysis.check.masks import Masks
 from carob.analysis.check.session import name_policy
-from carob.errors import ArtifactError, UsageError
+from carob.errors import UsageError
 from carob.journal.redaction import Redactor
 from carob.plugins.project import Project
 from carob.rules.events import RuleOutcome, RuleVerdict
@@ -49,6 +49,7 @@ NO_AGENT: Final = "carob_watch_conversations_without_agent_total"
 REQUESTS: Final = "carob_watch_requests_total"
 FAILURES: Final = "carob_watch_failures_total"
 DROPPED: Final = "carob_watch_conversations_dropped_total"
+_FAILURES: Final = ("store", "journal", "judgement")
 _SPANS: Final = ("accepted", "repeated", "late", "dropped")
 
 
@@ -100,6 +101,7 @@ class ConversationWatch:
         """The conversations that were not complete at its end."""
         self.ended_well = True
         """Whether everything could be written down at its end."""
+        self._wait_for_journal = AFTER_FAILURE
         self._beat_at = self._tidied_at = 0.0
         self.store = SpanStore(options.folder, options.limits, self._clock, quiet=options.quiet, resend=options.resend)
         try:
@@ -150,6 +152,7 @@ class ConversationWatch:
     def close(self) -> None:
         """Stop listening, judge what is complete, send what is left, and end the journal."""
         self._server.close()
+        self.ended_well = True
         try:
             self._judge_rest()
         except (sqlite3.Error, OSError) as error:
@@ -161,9 +164,9 @@ class ConversationWatch:
             self.waiting = self.store.measure().open
         try:
             self._journal.end()
-        except (ArtifactError, OSError) as error:
+        except OSError as error:
             self.ended_well = False
-            self._note_failure("journal", f"the journal could not be ended: {error}")
+            self._note_failure("journal", f"the journal could not be ended: {error.strerror}")
         self.store.close()
 
     def judge_due(self) -> int:
@@ -201,7 +204,7 @@ class ConversationWatch:
             judged = judge_held(judge, held, stops)
             try:
                 self._report(judge, held, judged)
-            except (sqlite3.Error, ArtifactError):
+            except sqlite3.Error:
                 raise
             except Exception as error:  # noqa: BLE001 - one conversation must not end the judging of all others
                 why = f"its verdict cannot be reported: {error_text(error)}"
@@ -219,12 +222,8 @@ class ConversationWatch:
         before: dict[str, str] = msgspec.json.decode(row.outcomes)
         report = self._describe(held, judged, before)
         is_kept = judged.needs_attention or row.is_kept
-        if is_kept:
-            try:
-                masked = self._masks.conversation(judged.conversation)
-                self._journal.add(judge, masked, f"{report.id}:{report.revision}")
-            except (ArtifactError, OSError) as error:
-                self._note_failure("journal", f"a conversation could not be written into the journal: {error}")
+        if is_kept and not self._write_down(judge, held, judged, f"{report.id}:{report.revision}"):
+            return
         outcomes = {verdict.rule: verdict.outcome.value for verdict in judged.verdicts}
         sent = [encode_report(report)] if self._exporter is not None and report.rules else []
         if not self.store.note_judgement(held, NotedJudgement(msgspec.json.encode(outcomes), is_kept, sent)):
@@ -236,6 +235,22 @@ class ConversationWatch:
             if before.get(verdict.rule) != verdict.outcome:
                 self.metrics.count(VERDICTS, rule=verdict.rule, verdict=verdict.outcome.value)
         self._show(report, before)
+
+    def _write_down(
+        self, judge: ConversationJudge, held: HeldConversation, judged: JudgedConversation, judgement: str
+    ) -> bool:
+        """Add a conversation to the journal; what cannot be written is judged again later, and not noted before."""
+        try:
+            self._journal.add(judge, self._masks.conversation(judged.conversation), judgement)
+        except OSError as error:
+            self.ended_well = False
+            self._wait_for_journal = min(2 * self._wait_for_journal, RARELY)
+            self.store.postpone(held, self._clock() + self._wait_for_journal)
+            why = f"a conversation could not be written into the journal, and is judged again later: {error.strerror}"
+            self._note_failure("journal", why)
+            return False
+        self._wait_for_journal = AFTER_FAILURE
+        return True
 
     def _describe(
         self, held: HeldConversation, judged: JudgedConversation, before: Mapping[str, str]
@@ -302,6 +317,8 @@ class ConversationWatch:
                 others[VERDICTS, (("rule", rule), ("verdict", verdict))] = self.metrics.total(
                     VERDICTS, rule=rule, verdict=verdict
                 )
+        for what in _FAILURES:
+            others[FAILURES, (("what", what),)] = self.metrics.total(FAILURES, what=what)
         others[DROPPED, ()] = counts["conversations_dropped"]
         others["carob_watch_conversations_let_go_total", ()] = counts["conversations_let_go"]
         others["carob_watch_rules_reloads_total", ()] = self.rules.reloads
