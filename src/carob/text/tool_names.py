@@ -112,6 +112,12 @@ def is_every_tool(name: str) -> bool:
     return bool(name) and not name.strip("*")
 
 
+def can_be_written(name: str) -> bool:
+    """Whether a name in a suite means this tool, and not a group of tools, every tool or none."""
+    is_plain = name == name.strip() != "" and name.isprintable() and not invisible_in(name)
+    return is_plain and not name.startswith(GROUP_MARK) and not is_every_tool(name)
+
+
 def invisible_in(name: str) -> str:
     """The first character of a name that no reader sees; the empty string if there is none."""
     return next((char for char in name if category(char) in ("Cf", "Cc", "Zl", "Zp")), "")

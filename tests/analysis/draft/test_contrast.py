@@ -172,6 +172,12 @@ def test_a_call_is_the_contrast(good: tuple[ToolCall, ...], bad: tuple[ToolCall,
     assert drafted([calling(*good)], [calling(*bad)])["defaults"]["expected"][field] == value
 
 
+@pytest.mark.parametrize("name", ["@SUM(1)", "*", ""])
+def test_a_tool_that_no_suite_can_name_is_no_contrast(name: str) -> None:
+    odd = ToolCall(name, {}, success=True)
+    assert drafted([calling(LOOK, odd)], [calling()])["defaults"]["expected"]["tool_calls"] == [{"tool": "get_order"}]
+
+
 def test_an_order_of_calls_is_a_rule() -> None:
     suite = drafted([calling(LOOK, PAY)], [calling(PAY, LOOK)])
     assert any(rule["each"]["call"] == "issue_refund" for rule in suite["rules"])

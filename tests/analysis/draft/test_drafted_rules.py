@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from msgspec import structs
 
 import carob
 from carob.analysis.draft.rules import draft_rules
@@ -76,6 +77,12 @@ def test_a_conversation_that_breaks_a_rule_makes_a_question_of_it(trace: Trace, 
 def test_what_could_not_have_been_broken_is_no_rule() -> None:
     """One payment in each conversation does not show that an order is paid once."""
     assert "pay-once-for-each-order" not in rules_of([pay_after_lookup(f"A-{n}") for n in range(12)])
+
+
+@pytest.mark.parametrize("name", ["@SUM(1)", "@effects", "*", "", "\u200b"])
+def test_a_tool_that_no_rule_can_name_is_left_out(name: str) -> None:
+    odd = [structs.replace(run, tool_calls=(*run.tool_calls, call(6, name, order=run.case_id))) for run in SOUND]
+    assert "pay-once-for-each-order" in rules_of(odd)
 
 
 def test_the_drafted_file_is_a_contract_that_its_conversations_keep(tmp_path: Path) -> None:

@@ -380,7 +380,8 @@ def test_hostile_text_stays_a_comment() -> None:
     assert "\x1b" not in draft.yaml
 
 
-BLANKS = (" ", "", "\n", "\t \n", "\u00a0", "\u200b", "-", "#", "...")
+HOSTILE_NAMES = ("@SUM(1)", "@effects", "*", " pad ", "\u200b")
+HOSTILE = (" ", "", "\n", "\t \n", "\u00a0", "\u200b", "-", "#", "...", "=SUM(1)", *HOSTILE_NAMES)
 PLACES = (
     "case_id", "input", "final_message", "argument", "key", "result", "name", "error", "state", "page", "line", "turn"
 )  # fmt: skip
@@ -407,7 +408,7 @@ def with_text(place: str, text: str) -> Trace:
 
 @pytest.mark.parametrize("place", PLACES)
 def test_no_text_of_a_run_ends_a_draft(place: str) -> None:
-    for text in BLANKS:
+    for text in HOSTILE:
         runs = [with_text(place, text) for _ in range(5)]
         good = [Trace(case_id="b", input="Hello there", final_message="Hi!", tool_calls=()) for _ in range(5)]
         suite = carob.load_suite(drafted([*runs, *good]).yaml)

@@ -15,7 +15,7 @@ from carob.model.trace import ToolCall, Trace
 from carob.rules.events import COMMAND
 from carob.text.command_lines import SimpleCommand, may_change_files, shell_line, wrapped_words
 from carob.text.globs import matches_glob
-from carob.text.tool_names import is_any_named
+from carob.text.tool_names import can_be_written, is_any_named
 from carob.text.words import PUBLISHED
 
 _PLAIN: Final = re.compile(r"[\w.+-]*\w")
@@ -54,10 +54,11 @@ def read_facts(trace: Trace) -> SessionFacts:
     """What a session did, as far as it was seen; what only reads is left out."""
     events = [event for event in read_conversation(trace).events if event.kind == "call"]
     commands = [event.arguments["argv"] for event in events if event.tool == COMMAND and event.arguments]
+    called = {call.name for call in trace.tool_calls}
     files = trace.workspace.files if trace.workspace is not None else ()
     return SessionFacts(
         frozenset(key for words in commands for key in _keys_of(words)),
-        frozenset(call.name for call in trace.tool_calls if not is_any_named(_of_agents(), call.name)),
+        frozenset(name for name in called if can_be_written(name) and not is_any_named(_of_agents(), name)),
         frozenset(edit for call in trace.tool_calls for edit in _edits_of(call)),
         frozenset(deeds_of(trace).skills()),
         frozenset((change.change, change.path) for change in files),

@@ -9,7 +9,9 @@ from typing import Any, Final, NamedTuple
 
 from carob.rules.events import ConversationEvent
 from carob.rules.patterns import Occurrence
+from carob.rules.reading import DEEDS
 from carob.rules.values import freeze, scalars_of
+from carob.text.tool_names import can_be_written
 
 MOSTLY: Final = 0.9
 """What holds for a smaller share of the calls does not become a candidate."""
@@ -227,7 +229,7 @@ def _read_calls(events: Sequence[ConversationEvent]) -> Iterator[RecordedCall]:
     ends = {event.call: event for event in events if event.kind == "result"}
     horizons: dict[str, int] = {}
     for event in events:
-        if event.kind != "call" or event.is_setup:
+        if event.kind != "call" or event.is_setup or not (can_be_written(event.tool) or event.tool in DEEDS):
             continue
         horizon = horizons.setdefault(event.message, event.index) if event.message else event.index
         occurrence = Occurrence(event, horizon, ends.get(event.call))

@@ -15,6 +15,7 @@ from carob.analysis.draft.trace_statistics import TraceKind, TraceStatistics, ki
 from carob.checks.base import excerpt
 from carob.model.trace import BY_ITSELF, Trace
 from carob.text.tool_effects import known_effects
+from carob.text.tool_names import can_be_written
 
 MOST_IDENTITIES = 300
 """Different cases or prompts up to which repeats of each are looked at alone."""
@@ -71,7 +72,7 @@ class Findings:
         if trace.error is not None:
             self.add("error", f"{trace.error.kind}: {excerpt(trace.error.message)}", _quoted(user))
         elif _lacks_name(trace):
-            self.add("error", "a call has no name that can be written", _quoted(user))
+            self.add("error", "a suite cannot write the name of a tool that was called", _quoted(user))
         else:
             self.add("error", "no prompt was recorded, so the run cannot be repeated", _quoted(user))
 
@@ -143,7 +144,7 @@ class TraceGroups:
             self.places.groups.append(APART)
             self.places.held_out.append(0)
             return
-        self.tools |= trace.tool_schemas.keys() | {call.name for call in trace.tool_calls}
+        self.tools |= {*filter(can_be_written, trace.tool_schemas), *(call.name for call in trace.tool_calls)}
         effects = self.effects_of(trace)
         kind = kind_of(trace, effects)
         identity = self._identity(trace, user)
@@ -272,7 +273,7 @@ def _example(group: TraceGroup) -> str:
 
 def _lacks_name(trace: Trace) -> bool:
     """Whether a call has a name that no suite can write."""
-    return any(not call.name.strip() or not call.name.isprintable() for call in trace.tool_calls)
+    return not all(can_be_written(call.name) for call in trace.tool_calls)
 
 
 def _quoted(user: tuple[str, ...]) -> str:

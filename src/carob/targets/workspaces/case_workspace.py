@@ -30,6 +30,7 @@ ARGUMENTS = 131_072
 INSTALL = "apt-get install {0} (dnf install {0}, pacman -S {0})"
 MOST_KEPT = 50
 """So many workspaces of failed cases are kept on a machine, until somebody removes them."""
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 XDG = ("config", "data", "state", "runtime")
 
 
@@ -38,11 +39,7 @@ class CaseWorkspace:
 
     def __init__(self, settings: WorkspaceSettings) -> None:
         self._settings = settings
-        self.root = Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
-        unlocked = self.root / "unlocked"
-        self._lock = os.open(unlocked, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
-        unlocked.rename(self.root / "lock")  # what has no lock yet is not taken for left over
+        self.root, self._lock = _make_locked_folder()
         self.folder, self.home = self.root / "work", self.root / "home"
         self.tmp, self.notes, self.before = self.root / "tmp", self.root / "notes", self.root / "before"
         for place in (self.home, self.tmp, self.notes, self.before, self.root / "cache"):
@@ -96,8 +93,8 @@ class CaseWorkspace:
         return process_tree.kill_marked(f"{MARK}={self.root}".encode())
 
     def remove(self) -> None:
-        self._let_go()
         remove_folder(self.root)
+        self._let_go()
 
     def keep(self) -> bool:
         """Leave the folder for people to look at; not if as many as are allowed are kept already."""
@@ -137,22 +134,38 @@ class CaseWorkspace:
         return ["bwrap", "--die-with-parent", *binds, *own, "--chdir", str(self.folder), "--"]
 
 
+def _make_locked_folder() -> tuple[Path, int]:
+    """A folder that this process holds the lock of, and that lock, which goes with the process."""
+    while True:
+        root = Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
+        with suppress(FileNotFoundError):  # another process took it for left over before it was locked
+            lock = os.open(root, _FOLDER)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if root.exists():
+                return root, lock
+            os.close(lock)
+
+
 def remove_left_over() -> int:
-    """Remove the workspaces of runs that were killed: no process holds their lock. How many there were."""
-    removed = 0
-    for place in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        lock = place / "lock"
-        try:
-            if place.is_symlink() or place.stat().st_uid != os.getuid() or (place / "kept").exists():
-                continue
-            with lock.open("r+b") as held:
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            continue  # it is in use, or not ours
+    """Remove the workspaces, whole or not, that no process holds the lock of. How many there were."""
+    return sum(map(_remove_unowned, Path(tempfile.gettempdir()).glob(f"{PREFIX}*")))
+
+
+def _remove_unowned(place: Path) -> bool:
+    lock = -1
+    try:
+        lock = os.open(place, _FOLDER)
+        if os.fstat(lock).st_uid != os.getuid() or (place / "kept").exists():
+            return False
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         process_tree.kill_marked(f"{MARK}={place.resolve()}".encode())
         remove_folder(place)
-        removed += 1
-    return removed
+        return True
+    except OSError:
+        return False  # it is in use, gone, or not ours
+    finally:
+        if lock >= 0:
+            os.close(lock)
 
 
 @lru_cache(maxsize=1)
