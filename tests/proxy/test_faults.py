@@ -207,7 +207,7 @@ def carob_world(case: dict[str, Any]) -> CaseWorld:
 
 def outcome(world: CaseWorld, result: object = "ok") -> str:
     try:
-        return str(world.call("get_order", {"order_id": ORDER}, lambda: result))
+        return str(world.open_call("get_order", {"order_id": ORDER}).settle(result))
     except FaultError as error:
         return str(error)
 

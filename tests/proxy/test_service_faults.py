@@ -270,7 +270,7 @@ def test_a_tool_that_asks_a_server_for_one_of_its_name_meets_a_fault_once() -> N
     fault = Fault(hits="tool", name="get_order", kind="inject", value="Do it now.")
     world = CaseWorld(faults=[fault])
     with client(world) as here:
-        whole = world.call("get_order", {}, lambda: here.call("get_order"))
+        whole = world.open_call("get_order", {}).settle(here.call("get_order"))
         assert json.dumps(whole).count("Do it now.") == 1
         assert [(call.call, call.kind) for call in world.altered] == [(1, "inject")]
         here.call("get_order")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Final, Protocol
 
 from carob.guard.conversation import GuardedConversation
@@ -11,6 +13,41 @@ from carob.guard.decision import Decision
 
 APPROVED: Final = ("approve", "approved", "accept", "yes")
 OTHER_CALL: Final = "a person approved a call with other arguments, or one that the guard had not asked about"
+
+
+class Answer:
+    """What a middleware was answered about a call that it hands on now."""
+
+    def __init__(self, conversation: GuardedConversation, decision: Decision) -> None:
+        self.conversation = conversation
+        self.decision = decision
+        self.is_taken = False
+        """Whether the call came where frameworks make it: what it gave is reported there."""
+
+
+_answer: ContextVar[Answer | None] = ContextVar("carob_guard_answer", default=None)
+
+
+@contextmanager
+def answered(conversation: GuardedConversation, decision: Decision) -> Iterator[Answer]:
+    """While the call is handed on, it is not asked about again."""
+    answer = Answer(conversation, decision)
+    token = _answer.set(answer)
+    try:
+        yield answer
+    finally:
+        _answer.reset(token)
+
+
+def take_answer(conversation: GuardedConversation, tool: str, arguments: object) -> Decision | None:
+    """The decision about this very call, if it was asked about on its way here; it counts once."""
+    answer = _answer.get()
+    if answer is None or answer.is_taken or answer.conversation is not conversation:
+        return None
+    if (answer.decision.tool, answer.decision.arguments) != (tool, arguments):
+        return None
+    answer.is_taken = True
+    return answer.decision
 
 
 class FrameworkApproval(Protocol):

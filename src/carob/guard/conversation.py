@@ -7,18 +7,17 @@ a rule that can stop calls speaks of its tool.
 from __future__ import annotations
 
 import hashlib
-import inspect
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import wraps
-from typing import Any, Final, Literal, NamedTuple, ParamSpec, Protocol, TypeVar, cast
+from functools import partial
+from typing import Any, Final, Literal, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 import msgspec
 
-from carob.guard.decision import CallRefusedError, Decision, decide, refuse
+from carob.guard.decision import Decision, decide, refuse
 from carob.guard.policy import GuardPolicy
 from carob.rules.events import ConversationEvent, EventKind, Facts
 from carob.rules.monitor import Monitor
@@ -206,9 +205,19 @@ class GuardedConversation:
         """The call was not made after all."""
         self._hear("cancelled", of=decision)
 
-    def tool(self, function: Callable[P, T]) -> Callable[P, T]:
+    @overload
+    def tool(self, function: Callable[P, T], *, name: str = "", strict: bool = False) -> Callable[P, T]: ...
+
+    @overload
+    def tool(self, *, name: str = "", strict: bool = False) -> Callable[[Callable[P, T]], Callable[P, T]]: ...
+
+    def tool(self, function: Any = None, *, name: str = "", strict: bool = False) -> Any:
         """The function as a tool of this conversation: it runs if its call is allowed, else CallRefusedError."""
-        return guard_function(function, lambda: self)
+        from carob.guard.frameworks import guard_tool  # it loads the seam, which few need
+
+        if function is None:
+            return partial(self.tool, name=name, strict=strict)
+        return guard_tool(function, name, lambda: self, self.policy, strict=strict)
 
     @property
     def trouble(self) -> str:
@@ -411,63 +420,6 @@ class GuardedConversation:
             self._journal.write(self.id, event, decision)
 
 
-def guard_function(function: Callable[P, T], find: Callable[[], GuardedConversation]) -> Callable[P, T]:
-    """A function that asks the conversation that is found when it is called. What it is called with is copied first."""
-    name = getattr(function, "__name__", type(function).__name__)
-    signature = inspect.signature(function)
-
-    def begin(
-        args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[GuardedConversation, Decision, inspect.BoundArguments]:
-        bound = signature.bind(*_copy(args), **_copy(kwargs))
-        conversation = find()
-        named = inspect.BoundArguments(signature, bound.arguments.copy())
-        named.apply_defaults()
-        decision = conversation.ask(name, flatten_arguments(named))
-        if not decision:
-            raise CallRefusedError(decision)
-        return conversation, decision, bound
-
-    if inspect.iscoroutinefunction(function):
-
-        @wraps(function)
-        async def wait(*args: Any, **kwargs: Any) -> Any:
-            conversation, decision, bound = begin(args, kwargs)
-            try:
-                result = await function(*bound.args, **bound.kwargs)
-            except Exception as error:  # what is cancelled may have been done, so nothing is reported of it
-                conversation.report_error(decision, error)
-                raise
-            conversation.report(decision, result)
-            return result
-
-        return cast("Callable[P, T]", wait)
-
-    @wraps(function)
-    def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        conversation, decision, bound = begin(args, kwargs)
-        try:
-            result = function(*bound.args, **bound.kwargs)
-        except Exception as error:
-            conversation.report_error(decision, error)
-            raise
-        conversation.report(decision, result)
-        return result
-
-    return run
-
-
-def flatten_arguments(bound: inspect.BoundArguments) -> dict[str, Any]:
-    """What a function is called with, by name; what `**more` takes is named as it was."""
-    named: dict[str, Any] = {}
-    for name, value in bound.arguments.items():
-        if bound.signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
-            named.update(value)
-        else:
-            named[name] = value
-    return named
-
-
 def freeze_arguments(arguments: Mapping[str, Any] | None) -> Any:
     """The arguments as data of their own, which nothing changes later. Raises ValueError if there is too much."""
     encoded = _encode(arguments or {})
@@ -489,12 +441,3 @@ def _digest(tool: str, arguments: object) -> str:
 
 def _cut(text: str) -> str:
     return text[:LONGEST_WORDS]
-
-
-def _copy(value: Any) -> Any:
-    """Containers anew, so that nothing else changes them; what is in them stays."""
-    if value.__class__ is dict:
-        return {key: _copy(member) for key, member in value.items()}
-    if value.__class__ in (list, tuple, set):
-        return value.__class__(map(_copy, value))
-    return value

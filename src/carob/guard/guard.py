@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import secrets
+import sys
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, overload
 
 from carob.errors import ConfigError
-from carob.guard.conversation import Ask, GuardedConversation, guard_function
+from carob.guard.conversation import Ask, GuardedConversation
 from carob.guard.decision import Decision
 from carob.guard.journal import GuardHeader, GuardJournal
 from carob.guard.policy import GuardPolicy, Seam, load_policy
@@ -28,6 +30,7 @@ T = TypeVar("T")
 KEPT_SECONDS: Final = 86_400.0
 MOST_CONVERSATIONS: Final = 10_000
 MOST_FORGOTTEN: Final = 100_000
+SEAM: Final = "carob.guard.frameworks"
 NO_CONVERSATION: Final = (
     "the call belongs to no conversation that the guard knows. Make it within `with guard.conversation():`"
 )
@@ -61,8 +64,6 @@ class Guard:
         self._journal = GuardJournal(journal, header) if journal is not None else None
         self._store = GuardStore(store, kept=keep_seconds) if store is not None else None
         self._ask = ask
-        self._watches_frameworks = False
-        """Whether calls of tools of frameworks in this process are asked about."""
         self._keep_seconds = keep_seconds
         self._most = most_conversations
         self._lock = threading.Lock()
@@ -83,15 +84,12 @@ class Guard:
             conversation.user(user)
         token = self._current.set(conversation)
         try:
-            if self._watches_frameworks:
-                from carob.guard.frameworks import tools_of  # it loads the seam, which is open then
-
-                with tools_of(conversation):
-                    yield conversation
-            else:
+            seam = sys.modules.get(SEAM)  # where it was not loaded, nobody watches frameworks
+            with seam.tools_of(conversation) if seam is not None and seam.watches(self) else nullcontext():
                 yield conversation
         finally:
-            self._current.reset(token)
+            with suppress(ValueError):  # it was begun in the context of another task
+                self._current.reset(token)
             if not id:
                 conversation.end()
                 self._conversations.pop(conversation.id, None)
@@ -125,21 +123,30 @@ class Guard:
         """Decide about a call of the current conversation."""
         return self.current.allow(tool, arguments, **about)
 
-    def tool(self, function: Callable[P, T]) -> Callable[P, T]:
-        """The function as a tool of whatever conversation is current when it is called."""
-        return guard_function(function, lambda: self.current)
+    @overload
+    def tool(self, function: Callable[P, T], *, name: str = "", strict: bool = False) -> Callable[P, T]: ...
+
+    @overload
+    def tool(self, *, name: str = "", strict: bool = False) -> Callable[[Callable[P, T]], Callable[P, T]]: ...
+
+    def tool(self, function: Any = None, *, name: str = "", strict: bool = False) -> Any:
+        """The function, or the tool of a framework, as one of whatever conversation is current when it is called.
+
+        Raises UsageError where it has no name that a person wrote, and with `strict` where no rule names it.
+        """
+        from carob.guard.frameworks import guard_tool  # it loads the seam, which few need
+
+        if function is None:
+            return partial(self.tool, name=name, strict=strict)
+        return guard_tool(function, name, lambda: self.current, self.policy, strict=strict)
 
     @contextmanager
     def frameworks(self) -> Iterator[None]:
         """Ask before calls of tools of LangChain, OpenAI Agents, pydantic-ai and the others of docs/faults.md."""
-        from carob.guard.frameworks import guard_frameworks  # it loads the seam, which few need
+        from carob.guard.frameworks import guard_frameworks
 
-        with guard_frameworks(lambda: self.current):
-            self._watches_frameworks = True
-            try:
-                yield
-            finally:
-                self._watches_frameworks = False
+        with guard_frameworks(self):
+            yield
 
     def middleware(self) -> AgentMiddleware[Any, Any, Any]:
         """A middleware for one agent of LangChain's `create_agent`, in place of `frameworks()`.
@@ -151,7 +158,7 @@ class Guard:
         except ImportError as error:
             message = f"the middleware is for LangChain's create_agent: {error}."
             raise ConfigError(message, fix="Install langchain 1.0 or later.", slug="missing-extra") from None
-        return GuardMiddleware(lambda: self.current, lambda: self._watches_frameworks)
+        return GuardMiddleware(lambda: self.current)
 
     def needs_approval(self, tool: str) -> Callable[[Any, dict[str, Any], str], Awaitable[bool]]:
         """For `needs_approval=` of a tool of OpenAI's Agents SDK: whether a rule asks for a person."""
@@ -165,6 +172,11 @@ class Guard:
     def current(self) -> GuardedConversation:
         """The conversation of this task; outside of all, one in which every call that a rule names is refused."""
         return self._current.get() or self._nowhere
+
+    @property
+    def is_in_conversation(self) -> bool:
+        """Whether this task is within a conversation."""
+        return self._current.get() is not None
 
     def close(self) -> None:
         """Close its files."""

@@ -12,7 +12,7 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ToolCallRequest
 from langchain_core.messages import AIMessage, ToolMessage
 
-from carob.guard.approvals import ask_framework
+from carob.guard.approvals import answered, ask_framework
 from carob.guard.conversation import GuardedConversation
 from carob.guard.decision import Decision
 
@@ -20,11 +20,9 @@ from carob.guard.decision import Decision
 class GuardMiddleware(AgentMiddleware[Any, Any, Any]):
     """Asks before each call of a tool of one agent. A refusal is the answer of the tool."""
 
-    def __init__(self, find: Callable[[], GuardedConversation], asks_elsewhere: Callable[[], bool]) -> None:
-        """`asks_elsewhere`: whether calls of all frameworks are asked about, so this one would count twice."""
+    def __init__(self, find: Callable[[], GuardedConversation]) -> None:
         super().__init__()
         self._find = find
-        self._asks_elsewhere = asks_elsewhere
 
     def after_model(self, state: Any, runtime: Any) -> None:
         """Hear the answer of the agent. Words beside calls are no answer; a rule knows of them by `beside_words`."""
@@ -37,32 +35,32 @@ class GuardMiddleware(AgentMiddleware[Any, Any, Any]):
         self.after_model(state, runtime)
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:
-        if self._asks_elsewhere():
-            return handler(request)
         conversation, decision = self._decide(request)
         if not decision:
             return _refusal(request, decision)
-        try:
-            answer = handler(_with_judged(request, decision))
-        except Exception as error:  # what is cancelled may have been done, so nothing is reported of it
-            conversation.report_error(decision, error)
-            raise
-        return _report(conversation, decision, answer)
+        with answered(conversation, decision) as answer:
+            try:
+                result = handler(_with_judged(request, decision))
+            except Exception as error:  # what is cancelled may have been done, so nothing is reported of it
+                if not answer.is_taken:
+                    conversation.report_error(decision, error)
+                raise
+        return result if answer.is_taken else _report(conversation, decision, result)
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
     ) -> Any:
-        if self._asks_elsewhere():
-            return await handler(request)
         conversation, decision = self._decide(request)
         if not decision:
             return _refusal(request, decision)
-        try:
-            answer = await handler(_with_judged(request, decision))
-        except Exception as error:
-            conversation.report_error(decision, error)
-            raise
-        return _report(conversation, decision, answer)
+        with answered(conversation, decision) as answer:
+            try:
+                result = await handler(_with_judged(request, decision))
+            except Exception as error:
+                if not answer.is_taken:
+                    conversation.report_error(decision, error)
+                raise
+        return result if answer.is_taken else _report(conversation, decision, result)
 
     def _decide(self, request: ToolCallRequest) -> tuple[GuardedConversation, Decision]:
         conversation, call = self._find(), request.tool_call

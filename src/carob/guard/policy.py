@@ -21,7 +21,9 @@ from carob.rules.contract import CompiledRule, Contract, Slots
 from carob.rules.events import COMMAND, EDIT
 from carob.rules.patterns import EventPattern
 from carob.rules.reading import Surroundings, read_rule
+from carob.text.tool_names import is_every_tool, is_named, is_same_tool
 from carob.text.tool_reading import ToolReading
+from carob.text.wording import did_you_mean
 
 Seam: TypeAlias = Literal["python", "serve", "hook", "mcp"]
 """Where a guard sits; each sees other events."""
@@ -118,6 +120,20 @@ class GuardPolicy(Struct, frozen=True, dict=True):
     def concerns(self, tool: str) -> bool:
         """Whether a rule speaks of calls of this tool: it stops them, looks back at them, or only watches them."""
         return any(self._find_slots(tool))
+
+    def mentions(self, tool: str) -> bool:
+        """Whether a rule says this name, and not only `*`."""
+        return any(is_named(name, tool) or is_same_tool(name, tool) for name in self.tools if not is_every_tool(name))
+
+    def did_you_mean(self, tool: str) -> str:
+        """The name in a rule that this one may be meant for, as a question; empty: there is none."""
+        return did_you_mean(tool, [name for name in self.tools if "*" not in name])
+
+    @cached_property
+    def tools(self) -> tuple[str, ...]:
+        """The names of tools that rules say."""
+        patterns = (pattern for rule in self.contract.rules for pattern in _patterns_of(rule))
+        return tuple(sorted({name for pattern in patterns for name in pattern.tools}))
 
     def find_name(self, tool: str) -> str:
         """The name that rules know a tool of a coding agent by: `mcp__desk__pay` is pay, unless they say it in full."""

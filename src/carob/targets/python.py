@@ -36,8 +36,9 @@ from carob.targets.config import TargetConfig, no_options
 from carob.targets.conversation import converse
 from carob.targets.in_process.agents_sdk import SdkRuns, is_sdk_run
 from carob.targets.in_process.cases import RunningCase
+from carob.targets.in_process.functions import Door, wrap_function
 from carob.targets.in_process.reach import require_tools
-from carob.targets.in_process.wrapping import WRAPPING, wrap_function
+from carob.targets.in_process.wrapping import WRAPPING
 from carob.targets.short_form import NO_TELEMETRY, NO_TOOLS, ShortCall, event_lines, read, to_trace, tool_call
 from carob.targets.user_code import Callee, DaemonThreads, Environment, build_error, from_outside
 from carob.text.clean import text
@@ -80,7 +81,7 @@ class Conversation:
 
         A call that the agent also reports itself, by `tool_call` or in its answer, is one call.
         """
-        return wrap_function(function, name, self._running)
+        return wrap_function(function, name, Door(self._running, lambda _: self._running))
 
     def event(self, event: str | dict[str, object]) -> None:
         """Tell of a telemetry event as it happens: an object, or a raw line."""

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 from msgspec import structs
@@ -114,6 +112,18 @@ class CallPlan:
             return result
         return self._change(fault, result)
 
+    def settle(self, result: object = None) -> Any:
+        """The same for a call of a tool of this process, which ended if it ran."""
+        if self.runs:
+            self.world._change_open(self.name, -1)
+        return self.finish(result)
+
+    def fail(self, error: BaseException) -> None:
+        """The tool of this process failed by itself, so the fault took no effect."""
+        if self.runs:
+            self.world._change_open(self.name, -1)
+        self.mark_unused()
+
     def mark_applied(self, before: str, after: str) -> None:
         """Note that the fault took effect: for who carries it out without `finish`, such as a proxy."""
         if self.fault is not None:
@@ -158,6 +168,23 @@ class CallPlan:
         if fault.kind == "gone":
             return FaultGoneError(f"there is no tool {self.name!r}")
         return FaultError(str(fault.value))
+
+
+class ToolPlan(Protocol):
+    """What is to become of one call of a tool of this process. It has ended once `settle` or `fail` was called."""
+
+    @property
+    def delay(self) -> float: ...
+
+    @property
+    def runs(self) -> bool: ...
+
+    @property
+    def is_due(self) -> bool: ...
+
+    def settle(self, result: object = None) -> Any: ...
+
+    def fail(self, error: BaseException) -> None: ...
 
 
 class CaseWorld:
@@ -213,57 +240,36 @@ class CaseWorld:
             is_within = any(is_same_tool(tool, self.names.get(name, name)) for tool in +self._open)
         return CallPlan(self, "tool", name, 0, arguments) if is_within else self.begin(name, arguments)
 
-    @contextmanager
-    def _running(self, plan: CallPlan) -> Iterator[None]:
-        """While a tool of this process runs; if it fails by itself, the fault took no effect."""
+    def open_call(self, name: str, arguments: object) -> ToolPlan:
+        """What is to become of a call of a tool of this process. Raises FaultError for one that must not be made."""
+        plan = self.begin(name, arguments)
+        if plan.runs:
+            self._change_open(plan.name, 1)
+        return plan
+
+    def _change_open(self, name: str, by: int) -> None:
         with self._lock:
-            self._open[plan.name] += 1
-        try:
-            yield
-        except BaseException:
-            plan.mark_unused()
-            raise
-        finally:
-            with self._lock:
-                self._open[plan.name] -= 1
-
-    def call(self, name: str, arguments: object, run: Callable[[], Any]) -> Any:
-        """Carry out a call of a tool as this world has it."""
-        plan = self.begin(name, arguments)
-        if plan.delay:
-            time.sleep(plan.delay)
-        if not plan.runs:
-            return plan.finish()
-        with self._running(plan):
-            result = run()
-        return plan.finish(result)
-
-    async def acall(self, name: str, arguments: object, run: Callable[[], Awaitable[Any]]) -> Any:
-        """The same for an asynchronous tool."""
-        plan = self.begin(name, arguments)
-        if plan.delay:
-            await asyncio.sleep(plan.delay)
-        if not plan.runs:
-            return plan.finish()
-        with self._running(plan):
-            result = await run()
-        return plan.finish(result)
+            self._open[name] += by
 
     async def run_tool(
         self, name: str, arguments: object, run: Callable[[], Awaitable[tuple[object, str | None]]]
     ) -> tuple[object, str | None]:
-        """The same where a model gets results and errors alike: gives a result, or what went wrong."""
-
-        async def result() -> object:
-            value, error = await run()
-            if error is not None:
-                raise FaultError(error)
-            return value
-
+        """Carry out a call where a model gets results and errors alike: gives a result, or what went wrong."""
+        plan = self.open_call(name, arguments)
         try:
-            return await self.acall(name, arguments, result), None
-        except FaultError as error:
-            return None, str(error)
+            if plan.delay:
+                await asyncio.sleep(plan.delay)
+            value, error = await run() if plan.runs else (None, None)
+        except BaseException as failure:
+            plan.fail(failure)
+            raise
+        if error is not None:
+            plan.fail(FaultError(error))
+            return None, error
+        try:
+            return plan.settle(value), None
+        except FaultError as fault:
+            return None, str(fault)
 
     def stub_of(self, name: str) -> Stub | None:
         """The stub of a tool: one of its very name before one of a pattern."""

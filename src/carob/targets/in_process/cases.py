@@ -11,6 +11,7 @@ import functools
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import ContextVar, Token
 from typing import Any, NamedTuple
 
@@ -38,9 +39,12 @@ open_call: ContextVar[RanCall | None] = ContextVar("carob_open_call", default=No
 class RunningCase:
     """One run of one case in this process, while it runs."""
 
-    __slots__ = ("_token", "name", "number", "recorder", "world")
+    __slots__ = ("_token", "is_run", "is_running", "name", "number", "recorder", "world")
 
-    def __init__(self, recorder: Recorder, world: CaseWorld | None, name: str = "") -> None:
+    def __init__(self, recorder: Recorder, world: CaseWorld | None, name: str = "", *, is_run: bool = True) -> None:
+        """`is_run`: whether calls of which nothing says whose they are may be of it, as the only one."""
+        self.is_run = is_run
+        self.is_running = False
         self.name = name
         """What its requests to Carob's own proxy are known by; empty: there is no proxy."""
         self.recorder = recorder
@@ -50,12 +54,21 @@ class RunningCase:
 
     def __enter__(self) -> RunningCase:
         self._token = _current.set(self)
-        CASES.enter(self)
+        self.is_running = True
+        if self.is_run:
+            CASES.enter(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        CASES.leave(self)
-        _current.reset(self._token)
+        self.is_running = False
+        if self.is_run:
+            CASES.leave(self)
+        with suppress(ValueError):  # it was entered in the context of another task, where it is over as well
+            _current.reset(self._token)
+
+    def __deepcopy__(self, memo: object) -> RunningCase:
+        """A tool that is copied stays one of this run."""
+        return self
 
 
 class _Cases:
@@ -65,8 +78,12 @@ class _Cases:
         self._lock = threading.Lock()
         self._begun = 0
         self._running: dict[int, RunningCase] = {}
-        self.of_none: RunningCase | None = None
-        """What calls that are of no case go to, where a guard watches all of this process."""
+        self.of_none: Callable[[RunningCase | None], RunningCase] | None = None
+        """What a call is of that is of this case otherwise, where guards watch all of this process."""
+
+    def find_watched(self, case: RunningCase | None) -> Callable[[RunningCase | None], RunningCase] | None:
+        """How to find what a call is of; None: it is of this case, or a guard has it already."""
+        return self.of_none if case is None or case.is_run else None
 
     def enter(self, case: RunningCase) -> None:
         with self._lock:
@@ -107,7 +124,7 @@ class _Cases:
         """
         current = _current.get()
         if current is not None:
-            return current if current.number in self._running else None
+            return current if current.is_running else None
         if (only := self._only_one()) is not None:
             return only
         with self._lock:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
+from carob.targets.in_process.cases import RunningCase
 from carob.targets.in_process.result_forms import (
     ContextResult,
     LangChainResult,
@@ -20,6 +21,18 @@ from carob.targets.in_process.result_forms import (
     ToolOutput,
     ToolUseResult,
 )
+
+OWNER = "_carob_owner"
+"""Where a tool that was handed over keeps how to find the run or the guard that its calls are of."""
+FindOwner = Callable[[RunningCase | None], RunningCase]
+
+
+def find_owner(tool: Any) -> FindOwner | None:
+    """How to find what the calls of a tool are of, if it was handed over, or what was is held by it."""
+    for holder in (tool, *(getattr(tool, name, None) for name in ("_function_tool", "_original_tool"))):
+        if (find := getattr(holder, "__dict__", {}).get(OWNER)) is not None:
+            return cast(FindOwner, find)
+    return None
 
 
 def _own_name(tool: Any) -> Iterable[str]:
@@ -44,6 +57,8 @@ class Called(NamedTuple):
     """What the framework puts before the name, as a part of it."""
     approval: Approval | None = None
     """None: the framework has no approvals."""
+    judged: object = None
+    """The arguments with those that the tool takes by default, if they differ."""
 
 
 Reader = Callable[[Any, tuple[Any, ...], Mapping[str, Any]], Called]

@@ -10,322 +10,19 @@ import importlib.util
 import inspect
 import sys
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from itertools import islice
-from traceback import walk_tb
 from types import ModuleType
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, cast
 
-from carob.evidence.recorder import RanCall
-from carob.proxy.faults.world import CaseWorld, FaultError
-from carob.targets.in_process.cases import (
-    CASES,
-    SENDERS,
-    RunningCase,
-    open_call,
-    wrap_sender,
-    wrap_start,
-    wrap_submit,
-)
-from carob.targets.in_process.result_forms import PlainForm
-from carob.targets.in_process.tool_classes import TOOL_CLASSES, Called, Reader, ToolClass
-from carob.text.clean import jsonable
+from carob.targets.in_process.cases import SENDERS, wrap_sender, wrap_start, wrap_submit
+from carob.targets.in_process.passages import ORIGINAL, wrap_method
+from carob.targets.in_process.tool_classes import TOOL_CLASSES, ToolClass
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
-EARLY_FRAMES = 8
-"""The functions that look at a tool's arguments are among the first ones that its method calls."""
 BY_MODULE = {module: [row for row in TOOL_CLASSES if row.module == module] for module, *_ in TOOL_CLASSES}
 SENDERS_BY_MODULE = {module: [row for row in SENDERS if row.module == module] for module, *_ in SENDERS}
-ORIGINAL = "__carob_original__"
-
-
-class _Passage:
-    """One call on its way through one method."""
-
-    __slots__ = ("_is_own", "_row", "call", "called", "form", "world")
-
-    def __init__(self, row: ToolClass, called: Called, call: RanCall, form: PlainForm, *, is_own: bool) -> None:
-        self._row = row
-        self._is_own = is_own
-        """Whether the call begins here, and so ends here."""
-        self.called = called
-        self.call = call
-        self.form = form
-        world = cast(RunningCase, call.owner).world
-        self.world: CaseWorld | None = world if call.began and world is not None and world.hits_tools else None
-
-    def open(self, raw: Any) -> Any:
-        """The content alone of what the method returned, for the world of the case."""
-        value = self.form.open(raw)
-        self.call.shows_failure = self.call.shows_failure or self.form.failed
-        return value
-
-    def finish(self, raw: Any) -> Any:
-        """The method returned this."""
-        value = self.form.open(raw)
-        if not self.call.has_result:
-            self.call.note_result(value, failed=self.form.failed)
-        return raw
-
-    def finish_altered(self, value: Any) -> Any:
-        """The world of the case gave this content: what the method returns for it."""
-        self.call.note_result(value, failed=self.form.failed)
-        return self.form.close(value)
-
-    def refuse(self, error: FaultError) -> Any:
-        """The world of the case gave an error: what the method returns for it, if it does not raise."""
-        self.call.note_error(error)
-        self.call.began = self.call.began and not error.is_refused
-        self.call.refused = error.is_refused
-        return self.form.fail(error)
-
-    def fail(self, error: BaseException) -> None:
-        """The method raised."""
-        if self._is_own and _is_before_run(error, self._row):
-            self.call.began = False
-        self.call.note_error(error)
-
-    def leave(self) -> None:
-        if self._is_own:
-            self.call.end()
-
-
-def _enter(
-    row: ToolClass,
-    is_inner: bool,
-    tool: Any,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    owner: RunningCase | None = None,
-) -> _Passage | None:
-    """What becomes of a call; None if it is of no case, or is one that is on its way already."""
-    if row.hands_on(tool):
-        return None
-    read: Reader = row.read_inner if is_inner and row.read_inner is not None else row.read
-    called = read(tool, args, kwargs)
-    above = open_call.get()
-    if above is not None and above.name == called.name and not above.is_over:
-        if is_inner and not above.began:
-            above.began = True
-            return _Passage(row, called, above, row.form(tool, above.call_id, args), is_own=False)
-        if is_inner or above.arguments == jsonable(called.arguments):
-            return None
-    case = owner or CASES.of_call(called.name) or CASES.of_none
-    if case is None:
-        return None
-    parent = above.name if above is not None else None
-    began = is_inner or not row.inner
-    call = RanCall(called.name, jsonable(called.arguments), called.call_id, parent, began, case)
-    call.approval = called.approval
-    if called.plugin:
-        case.recorder.plugins.add(called.plugin)
-    case.recorder.note_ran(call)
-    return _Passage(row, called, call, row.form(tool, call.call_id, args), is_own=True)
-
-
-def _is_before_run(error: BaseException, row: ToolClass) -> bool:
-    """Whether an error arose while the arguments were looked at."""
-    if not row.validators:
-        return False
-    names = [frame.f_code.co_name for frame, _ in islice(walk_tb(error.__traceback__), EARLY_FRAMES)]
-    return not row.validators.isdisjoint(names)
-
-
-def _wrap(row: ToolClass, method: Callable[..., Any], *, is_inner: bool) -> Callable[..., Any]:
-    if inspect.isasyncgenfunction(method):
-        wrapped = _wrap_stream(row, method)
-    elif inspect.iscoroutinefunction(method):
-        wrapped = _wrap_async(row, method, is_inner)
-    else:
-        wrapped = _wrap_sync(row, method, is_inner)
-    setattr(wrapped, ORIGINAL, method)
-    with suppress(TypeError, ValueError):  # frameworks look at it in each call, and it takes a while to be found
-        wrapped.__signature__ = inspect.signature(method)  # type: ignore[attr-defined]
-    return wrapped
-
-
-def _wrap_sync(
-    row: ToolClass, method: Callable[..., Any], is_inner: bool, owner: RunningCase | None = None
-) -> Callable[..., Any]:
-    @functools.wraps(method)
-    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-        passage = _enter(row, is_inner, self, args, kwargs, owner)
-        if passage is None:
-            return method(self, *args, **kwargs)
-        token, is_pending = open_call.set(passage.call), False
-        try:
-            if passage.world is not None:
-                run_opened = lambda: passage.open(method(self, *args, **kwargs))  # noqa: E731
-                called = passage.called
-                return passage.finish_altered(passage.world.call(called.name, called.arguments, run_opened))
-            raw = method(self, *args, **kwargs)
-            is_pending = hasattr(raw, "__await__")
-            return _follow(passage, raw) if is_pending else passage.finish(raw)
-        except FaultError as error:
-            return passage.refuse(error)
-        except BaseException as error:
-            passage.fail(error)
-            raise
-        finally:
-            open_call.reset(token)
-            if not is_pending:
-                passage.leave()
-
-    return run
-
-
-async def _follow(passage: _Passage, pending: Awaitable[Any]) -> Any:
-    """Wait for what a method that is not asynchronous itself gave to be awaited."""
-    token = open_call.set(passage.call)
-    try:
-        return passage.finish(await pending)
-    except BaseException as error:
-        passage.fail(error)
-        raise
-    finally:
-        open_call.reset(token)
-        passage.leave()
-
-
-def _wrap_async(
-    row: ToolClass, method: Callable[..., Any], is_inner: bool, owner: RunningCase | None = None
-) -> Callable[..., Any]:
-    @functools.wraps(method)
-    async def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-        passage = _enter(row, is_inner, self, args, kwargs, owner)
-        if passage is None:
-            return await method(self, *args, **kwargs)
-        token = open_call.set(passage.call)
-        try:
-            if passage.world is None:
-                return passage.finish(await method(self, *args, **kwargs))
-
-            async def run_opened() -> Any:
-                return passage.open(await method(self, *args, **kwargs))
-
-            called = passage.called
-            return passage.finish_altered(await passage.world.acall(called.name, called.arguments, run_opened))
-        except FaultError as error:
-            return passage.refuse(error)
-        except BaseException as error:
-            passage.fail(error)
-            raise
-        finally:
-            open_call.reset(token)
-            passage.leave()
-
-    return run
-
-
-def _wrap_stream(row: ToolClass, method: Callable[..., Any]) -> Callable[..., Any]:
-    """A method that gives events, of which the last one has the result."""
-
-    @functools.wraps(method)
-    async def run(self: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-        passage = _enter(row, False, self, args, kwargs)
-        if passage is None:
-            async for event in method(self, *args, **kwargs):
-                yield event
-            return
-        last: Any = None
-        try:
-            if passage.world is not None:
-                for event in await _collect_altered(passage, method(self, *args, **kwargs)):
-                    yield event
-                return
-            async for event in _iterate_within(passage.call, method(self, *args, **kwargs)):
-                last = event
-                yield event
-            passage.finish(last)
-        except BaseException as error:
-            passage.fail(error)
-            raise
-        finally:
-            passage.leave()
-
-    return run
-
-
-async def _iterate_within(call: RanCall, events: AsyncIterator[Any]) -> AsyncIterator[Any]:
-    """The events of a method that runs within this call, while those who take them do not."""
-    while True:
-        token = open_call.set(call)
-        try:
-            event = await anext(events)
-        except StopAsyncIteration:
-            return
-        finally:
-            open_call.reset(token)
-        yield event
-
-
-async def _collect_altered(passage: _Passage, events: AsyncIterator[Any]) -> list[Any]:
-    """All events of a call that goes the way of its world, the last one as that has it."""
-    kept: list[Any] = []
-
-    async def run() -> Any:
-        kept.extend([event async for event in _iterate_within(passage.call, events)])
-        return passage.open(kept.pop())
-
-    assert passage.world is not None
-    try:
-        value = await passage.world.acall(passage.called.name, passage.called.arguments, run)
-        return [*kept, passage.finish_altered(value)]
-    except FaultError as error:
-        return [*kept, passage.refuse(error)]
-
-
-def wrap_function(function: Callable[P, T], name: str, owner: RunningCase) -> Callable[P, T]:
-    """A function of the agent as a tool of this run of a case, sync or async as it is."""
-    tool = name or getattr(function, "__name__", type(function).__name__)
-
-    parameters = _positional_parameters(function)
-
-    def read(_: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Called:
-        rest = {"": list(args[len(parameters) :])} if len(args) > len(parameters) else {}
-        return Called(tool, {**dict(zip(parameters, args, strict=False)), **kwargs, **rest})
-
-    row = ToolClass("", tool, (), read)
-    wrapped: Callable[..., Any]
-    if inspect.iscoroutinefunction(function):
-
-        @functools.wraps(function)
-        async def wait(_: object, *args: Any, **kwargs: Any) -> Any:
-            return await function(*args, **kwargs)
-
-        wrapped = _wrap_async(row, wait, is_inner=False, owner=owner)
-
-        @functools.wraps(function)
-        async def acall(*args: Any, **kwargs: Any) -> Any:
-            return await wrapped(None, *args, **kwargs)
-
-        return cast("Callable[P, T]", acall)
-
-    @functools.wraps(function)
-    def run(_: object, *args: Any, **kwargs: Any) -> Any:
-        return function(*args, **kwargs)
-
-    wrapped = _wrap_sync(row, run, is_inner=False, owner=owner)
-
-    @functools.wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        return cast("T", wrapped(None, *args, **kwargs))
-
-    return call
-
-
-def _positional_parameters(function: Callable[..., Any]) -> list[str]:
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # what is built in may say nothing of its parameters
-        return []
-    return [each.name for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
 
 
 class _OwnMethod:
@@ -349,7 +46,7 @@ class _OwnMethod:
         async def call(tool: Any, *args: Any, **kwargs: Any) -> Any:
             return await method(*args, **kwargs)
 
-        bound = functools.partial(_wrap_async(self._row, call, is_inner=False), instance)
+        bound = functools.partial(wrap_method(self._row, call, is_inner=False), instance)
         vars(bound).update({**getattr(method, "__dict__", {}), ORIGINAL: method})
         return bound
 
@@ -435,7 +132,7 @@ class _Wrapping:
         for name in (*row.methods, *row.inner):
             method = vars(kind).get(name)
             if inspect.isfunction(method) and not hasattr(method, ORIGINAL):
-                self._replace(kind, name, _wrap(row, method, is_inner=name in row.inner))
+                self._replace(kind, name, wrap_method(row, method, is_inner=name in row.inner))
 
     def _wrap_later(self, kind: type, row: ToolClass) -> Any:
         """`__init_subclass__` that wraps the methods of classes that are made from now on."""
