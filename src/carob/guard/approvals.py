@@ -39,6 +39,12 @@ def answered(conversation: GuardedConversation, decision: Decision) -> Iterator[
         _answer.reset(token)
 
 
+def has_answer(tool: str) -> bool:
+    """Whether another guard let this call through just now."""
+    answer = _answer.get()
+    return answer is not None and not answer.is_taken and answer.decision.tool == tool
+
+
 def take_answer(conversation: GuardedConversation, tool: str, arguments: object) -> Decision | None:
     """The decision about this very call, if it was asked about on its way here; it counts once."""
     answer = _answer.get()

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any, Final, Literal, NamedTuple, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeVar, overload
 
 import msgspec
 
@@ -25,7 +25,6 @@ from carob.text.clean import jsonable
 from carob.text.tool_results import call_success
 from carob.text.wording import error_text
 
-P = ParamSpec("P")
 T = TypeVar("T")
 Ask = Callable[[Decision], bool]
 """Asks a person to approve a call."""
@@ -206,10 +205,10 @@ class GuardedConversation:
         self._hear("cancelled", of=decision)
 
     @overload
-    def tool(self, function: Callable[P, T], *, name: str = "", strict: bool = False) -> Callable[P, T]: ...
+    def tool(self, function: T, *, name: str = "", strict: bool = False) -> T: ...
 
     @overload
-    def tool(self, *, name: str = "", strict: bool = False) -> Callable[[Callable[P, T]], Callable[P, T]]: ...
+    def tool(self, *, name: str = "", strict: bool = False) -> Callable[[T], T]: ...
 
     def tool(self, function: Any = None, *, name: str = "", strict: bool = False) -> Any:
         """The function as a tool of this conversation: it runs if its call is allowed, else CallRefusedError."""

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cache
-from typing import Any, Final, ParamSpec, Protocol, TypeVar, cast
+from typing import Any, Final, Protocol, TypeVar
 
 from carob.errors import UsageError
 from carob.evidence.recorder import RanCall, Recorder
-from carob.guard.approvals import ask_framework, take_answer
+from carob.guard.approvals import ask_framework, has_answer, take_answer
 from carob.guard.conversation import GuardedConversation
 from carob.guard.decision import CallRefusedError, Decision
 from carob.guard.policy import GuardPolicy
@@ -22,7 +22,6 @@ from carob.targets.in_process.result_forms import PlainForm
 from carob.targets.in_process.wrapping import WRAPPING
 from carob.text.wording import quoted
 
-P = ParamSpec("P")
 T = TypeVar("T")
 Find = Callable[[], GuardedConversation]
 
@@ -164,13 +163,17 @@ class _Watchers:
     def has(self, guard: Watching) -> bool:
         return self._users[guard] > 0
 
-    def _watch(self, around: RunningCase | None) -> RunningCase:
-        """A call that is of no conversation: every guard that watches is asked, unless it is in one of theirs."""
+    def _watch(self, tool: str) -> RunningCase | None:
+        """What a call is of that is of no guard yet: all are asked, unless it is in a conversation of one."""
         with self._lock:
             guards = list(self._users)
-        for guard in [guard for guard in guards if guard.is_in_conversation] or guards:
+        concerned = [guard for guard in guards if guard.is_in_conversation]
+        around = CASES.current() if concerned else CASES.of_call(tool)
+        if not concerned and has_answer(tool):
+            return around
+        for guard in concerned or guards:
             around = _guarded(lambda guard=guard: guard.current, around)  # type: ignore[misc]  # bound at once
-        return cast(RunningCase, around)
+        return around
 
 
 _WATCHERS: Final = _Watchers()
@@ -200,8 +203,8 @@ def tools_of(conversation: GuardedConversation) -> Iterator[None]:
         yield
 
 
-def guard_tool(function: Callable[P, T], name: str, find: Find, policy: GuardPolicy, *, strict: bool) -> Callable[P, T]:
-    """The function, or the tool of a framework, whose calls are decided about in the conversation that is then found."""
+def guard_tool(function: T, name: str, find: Find, policy: GuardPolicy, *, strict: bool) -> T:
+    """The function, or the tool of a framework: its calls are decided about in the conversation that is found then."""
     owner = RunningCase(_NoRecorder(), GuardedWorld(find), is_run=False)
     door = Door(owner, lambda around: _guarded(find, around), _FunctionForm, policy.mentions, copies=True)
     tool = find_tool(function, name, door)
@@ -210,7 +213,8 @@ def guard_tool(function: Callable[P, T], name: str, find: Find, policy: GuardPol
         raise UsageError(message.rstrip(), fix="Name it in a rule, or leave out `strict`.", slug="no-rule")
     if tool.row is not None:
         _hold_wrapping()
-    return cast("Callable[P, T]", wrap_tool(function, tool, door))
+    wrapped: T = wrap_tool(function, tool, door)
+    return wrapped
 
 
 @cache

@@ -12,7 +12,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 from carob.errors import ConfigError
 from carob.guard.conversation import Ask, GuardedConversation
@@ -25,7 +25,6 @@ from carob.rules.events import Facts
 if TYPE_CHECKING:
     from langchain.agents.middleware import AgentMiddleware
 
-P = ParamSpec("P")
 T = TypeVar("T")
 KEPT_SECONDS: Final = 86_400.0
 MOST_CONVERSATIONS: Final = 10_000
@@ -124,10 +123,10 @@ class Guard:
         return self.current.allow(tool, arguments, **about)
 
     @overload
-    def tool(self, function: Callable[P, T], *, name: str = "", strict: bool = False) -> Callable[P, T]: ...
+    def tool(self, function: T, *, name: str = "", strict: bool = False) -> T: ...
 
     @overload
-    def tool(self, *, name: str = "", strict: bool = False) -> Callable[[Callable[P, T]], Callable[P, T]]: ...
+    def tool(self, *, name: str = "", strict: bool = False) -> Callable[[T], T]: ...
 
     def tool(self, function: Any = None, *, name: str = "", strict: bool = False) -> Any:
         """The function, or the tool of a framework, as one of whatever conversation is current when it is called.

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import perf_counter, time
 from types import CodeType, ModuleType
-from typing import ParamSpec, TypeVar, get_args
+from typing import TypeVar, get_args
 
 import msgspec
 from msgspec import structs
@@ -45,7 +45,6 @@ from carob.text.clean import text
 from carob.text.wording import did_you_mean
 
 RETURNS = 'Return the text, or {"final_message": "...", "tool_calls": [{"name": "...", "arguments": {}}]}'
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -76,8 +75,8 @@ class Conversation:
         """Tell of a tool call as it happens; the keys are those of the short form. It survives a time-out."""
         self._recorder.tool_call(tool_call(msgspec.convert({"name": name, **fields}, ShortCall)))
 
-    def tool(self, function: Callable[P, T], name: str = "") -> Callable[P, T]:
-        """The function as a tool, sync or async: its calls are recorded, and stubs and faults can hit it.
+    def tool(self, function: T, name: str = "") -> T:
+        """The function as a tool, of whatever kind it is: its calls are recorded, and stubs and faults can hit it.
 
         A call that the agent also reports itself, by `tool_call` or in its answer, is one call.
         """

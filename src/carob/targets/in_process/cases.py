@@ -78,12 +78,8 @@ class _Cases:
         self._lock = threading.Lock()
         self._begun = 0
         self._running: dict[int, RunningCase] = {}
-        self.of_none: Callable[[RunningCase | None], RunningCase] | None = None
-        """What a call is of that is of this case otherwise, where guards watch all of this process."""
-
-    def find_watched(self, case: RunningCase | None) -> Callable[[RunningCase | None], RunningCase] | None:
-        """How to find what a call is of; None: it is of this case, or a guard has it already."""
-        return self.of_none if case is None or case.is_run else None
+        self.of_none: Callable[[str], RunningCase | None] | None = None
+        """What a call of this tool is of that no guard has, where guards watch all of this process."""
 
     def enter(self, case: RunningCase) -> None:
         with self._lock:
@@ -114,8 +110,9 @@ class _Cases:
             return [current] if current is not None else list(self._running.values())
 
     def current(self) -> RunningCase | None:
-        """The case of this task."""
-        return _current.get()
+        """The case of this task, while it runs."""
+        current = _current.get()
+        return current if current is not None and current.is_running else None
 
     def of_call(self, name: str) -> RunningCase | None:
         """The case that a call of this tool is of; None for a late one, and for one that may be of several.

@@ -11,7 +11,7 @@ import inspect
 import sys
 from collections.abc import AsyncIterator, Callable, Generator, Mapping
 from types import CodeType
-from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 
 from carob.errors import UsageError
 from carob.targets.in_process.cases import RunningCase
@@ -21,7 +21,6 @@ from carob.targets.in_process.result_forms import PlainForm
 from carob.targets.in_process.tool_classes import OWNER, TOOL_CLASSES, Called, FindOwner, ToolClass
 from carob.text.wording import quoted
 
-P = ParamSpec("P")
 T = TypeVar("T")
 LOCAL = "<locals>"
 
@@ -48,9 +47,10 @@ class FoundTool(NamedTuple):
     """That of a tool of a framework."""
 
 
-def wrap_function(function: Callable[P, T], name: str, door: Door) -> Callable[P, T]:
+def wrap_function(function: T, name: str, door: Door) -> T:
     """The function as a tool that is called as it is. Raises UsageError where it has no name that somebody wrote."""
-    return cast("Callable[P, T]", wrap_tool(function, find_tool(function, name, door), door))
+    wrapped: T = wrap_tool(function, find_tool(function, name, door), door)
+    return wrapped
 
 
 def find_tool(function: Any, name: str, door: Door) -> FoundTool:

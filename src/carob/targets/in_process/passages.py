@@ -176,9 +176,7 @@ def enter(
             return Passage(row, called, above, row.form(tool, above.call_id, args), is_own=False)
         if is_inner or _is_on_its_way(above, called, row, owner):
             return None
-    case = owner or CASES.of_call(called.name)
-    if owner is None and (find := find_owner(tool) or CASES.find_watched(case)) is not None:
-        case = find(case)
+    case = owner or _find_case(tool, called.name)
     if case is None:
         return None
     parent = above.name if above is not None else None
@@ -189,6 +187,16 @@ def enter(
         case.recorder.plugins.add(called.plugin)
     case.recorder.note_ran(call)
     return Passage(row, called, call, row.form(tool, call.call_id, args), is_own=True)
+
+
+def _find_case(tool: Any, name: str) -> RunningCase | None:
+    """What a call is of: the tool was handed over, a guard has it or watches this process, or it is of a run."""
+    if (find := find_owner(tool)) is not None:
+        return find(CASES.current())
+    current = CASES.current()
+    if CASES.of_none is None or (current is not None and not current.is_run):
+        return CASES.of_call(name)
+    return CASES.of_none(name)
 
 
 def _is_on_its_way(above: RanCall, called: Called, row: ToolClass, owner: RunningCase | None) -> bool:
