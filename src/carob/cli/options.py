@@ -54,7 +54,7 @@ class Seconds(click.FloatRange):
         return seconds
 
 
-class Share(click.ParamType[float]):
+class Share(click.ParamType):  # type: ignore[type-arg]  # generic only since click 8.4
     """`0.5%` or `0.005`, at least 0 and at most 1."""
 
     def __init__(self, example: str = "0.95 or 95%", *, may_be_all: bool = True) -> None:
