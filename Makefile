@@ -55,7 +55,7 @@ lint: setup
 # Read once before four processes do: on a fresh checkout the first reading of the tests compiles them.
 unit: setup system
 	@$(BIN)/pytest --collect-only -qq > /dev/null || true
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal --cpu-times
 
 examples: setup system ## Test the example applications themselves
 	$(BIN)/pytest examples/tests -n $(WORKERS) --dist worksteal

@@ -16,7 +16,7 @@ from recordings import recorded
 
 __all__ = ["database_url", "installs", "postgres_url", "recorded"]
 
-pytest_plugins = ["limits", "pytester"]
+pytest_plugins = ["limits", "cpu_times", "pytester"]
 
 # How long an example takes says how busy the machine is, and nothing else. The gate tries the same ones every time.
 settings.register_profile(
