@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 import carob
 from carob.text.tool_results import call_success
+from yaml_files import read_yaml
 
 FILE = Path(__file__).with_name("answers_as_models_write.yaml")
 KINDS = {"wrong": False, "limits": True, "right": True}
@@ -30,7 +30,7 @@ def trace_of(group: dict[str, Any], row: Any) -> carob.Trace:
 def test_no_wrong_answer_passes_and_every_right_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # no effects of this project
     rows: list[tuple[str, str, bool]] = []
-    for group in yaml.safe_load(FILE.read_text("utf-8")):
+    for group in read_yaml(FILE):
         case = {"id": "case", "prompt": group["prompt"], "expected": group["expected"]}
         effects = {"effects": group["effects"]} if "effects" in group else {}
         judged = carob.load_suite({"carob": 1, "name": group["name"], **effects, "cases": [case]}).cases[0]

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from carob.evidence.merge import merge_turns
 from carob.model.check import Declared
@@ -17,6 +16,7 @@ from carob.scoring.verdicts import judge_case
 from carob.suites.declared import with_declared
 from carob.text.tool_results import call_success, missing_fields, parse_result
 from catalogs import CATALOG
+from yaml_files import read_yaml
 
 FOLDER = Path(__file__).parent / "answers_by_family"
 Item = dict[str, Any]
@@ -70,7 +70,7 @@ def judged(item: Item) -> tuple[str, list[str]]:
 
 def items() -> list[Item]:
     """Those that name files next to a suite are in test_number_answers.py."""
-    every = (item for file in sorted(FOLDER.glob("*.yaml")) for item in yaml.safe_load(file.read_text("utf-8")))
+    every = (item for file in sorted(FOLDER.glob("*.yaml")) for item in read_yaml(file))
     return [item for item in every if "grounded_in" not in item["expected"]]
 
 

@@ -12,6 +12,7 @@ import yaml
 import carob
 from carob.model.trace import Message, ToolCall, Trace
 from catalogs import CATALOG
+from yaml_files import read_yaml
 
 FOLDER = Path(__file__).parent / "number_answers"
 FAMILIES = ("grounded_numbers", "grounded_in", "must_ground_numbers", "freshness", "levers", "number_sentences")
@@ -21,7 +22,7 @@ WANTED = {"pass": {"passed"}, "failed": {"failed"}, "unknown": {"unknown"}, "not
 
 def items() -> Iterator[Any]:
     for family in FAMILIES:
-        for item in yaml.safe_load((FOLDER / f"{family}.yaml").read_text(encoding="utf-8")):
+        for item in read_yaml(FOLDER / f"{family}.yaml"):
             yield pytest.param(item, id=item["id"])
 
 

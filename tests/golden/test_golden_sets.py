@@ -99,7 +99,8 @@ async def test_without_the_rule_about_the_vehicle_its_case_turns_red(monkeypatch
     assert await red() == {"alloc_vehicle_already_booked"}
 
 
-@pytest.mark.parametrize("suite", [DYNO[1], pytest.param(DYNO[0], marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("suite", DYNO)
 async def test_postgresql_gives_the_same_verdicts(
     suite: str, recorded: Recorded, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 from carob.engine.authoring import read_trace
 from carob.model.suite import Case
 from carob.model.verdict import CaseStatus, Status, Verdict
 from laws.coverage import LAW
 from laws.samples import HERE, judge, read_suite
+from yaml_files import read_yaml
 
 DATA = tuple(sorted((HERE / "answers").glob("*.yaml")))
 CALL = re.compile(r"(?P<name>\S+) (?P<arguments>\{.*?\})(?: (?P<end>->|!!) (?P<value>.*))?")
@@ -54,7 +53,7 @@ def _read_call(text: str) -> dict[str, Any]:
 
 
 def _read_answers(path: Path) -> Iterator[Answer]:
-    domain = yaml.safe_load(path.read_text())
+    domain = read_yaml(path)
     for contract in domain["contracts"]:
         words = {"words": contract["words"]} if "words" in contract else {}
         effects = contract.get("effects", domain["effects"])
@@ -70,9 +69,7 @@ def _read_answers(path: Path) -> Iterator[Answer]:
                 yield Answer(place, case, recording, kind == "right", row.get("passes") or row.get("fails") or "")
 
 
-KEYS = {
-    key for path in DATA for contract in yaml.safe_load(path.read_text())["contracts"] for key in contract["expected"]
-}
+KEYS = {key for path in DATA for contract in read_yaml(path)["contracts"] for key in contract["expected"]}
 ANSWERS = tuple(answer for path in DATA for answer in _read_answers(path))
 
 

@@ -257,7 +257,7 @@ def check_run(coverage: Coverage, plans: Plans, services: str, **telemetry: Any)
     ("channels", "telemetry"),
     [
         pytest.param([name for name in CHANNELS if name != "models"], {}, id="side-by-side"),
-        pytest.param([*CHANNELS], {"models": {"complete": True}}, id="one-after-the-other"),
+        pytest.param([*CHANNELS], {"models": {"complete": True}}, id="one-after-the-other", marks=pytest.mark.thorough),
     ],
 )
 def test_events_of_every_channel_are_of_their_own_case_or_of_none(

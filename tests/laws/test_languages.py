@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
-import yaml
 
 from carob.text.prose.asking import find_request, find_request_for
 from carob.text.prose.claims import claims
 from laws.coverage import LAW
 from laws.samples import HERE
+from yaml_files import read_yaml
 
-LANGUAGES: dict[str, Any] = yaml.safe_load((HERE / "languages.yaml").read_text())
+LANGUAGES: dict[str, Any] = read_yaml(HERE / "languages.yaml")
 
 
 def is_claim(sentence: str, words: Sequence[str]) -> bool:

@@ -42,7 +42,7 @@ def statuses(report: Path) -> dict[str, str]:
     return {name: str(known["carob.status"]) for name, known in found.items() if "carob.status" in known}
 
 
-@pytest.mark.parametrize("args", [(), ("-n2",)], ids=["alone", "xdist"])
+@pytest.mark.parametrize("args", [(), pytest.param(("-n2",), marks=pytest.mark.thorough)], ids=["alone", "xdist"])
 def test_example_project(example: Desk, args: tuple[str, ...]) -> None:
     run = example.run_apart if args else example.run
     result = run("--junitxml=junit.xml", *args)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-import yaml
 from msgspec import structs
 
 from carob.analysis.audit.case_audit import audit_case
@@ -24,6 +23,7 @@ from checks import test_answers_as_models_write as written
 from checks import test_answers_by_family as by_family
 from checks import test_number_answers as numbers
 from recordings import ROOT
+from yaml_files import read_yaml
 
 CAROB_1 = Spelling("carob-1", "1", CATALOG)
 ERROR = calls("find:failed", text="The search failed.")
@@ -49,7 +49,7 @@ def limits() -> Iterator[Any]:
         if item["kind"] == "wrong" and item["verdict"] == "pass":
             right = trace_of({**item, **item["right"]}) if "right" in item else None
             yield pytest.param(item, right, id=item["id"])
-    for group in yaml.safe_load(written.FILE.read_text("utf-8")):
+    for group in read_yaml(written.FILE):
         if "limits" in group:
             yield pytest.param(group, written.trace_of(group, group["right"][0]), id=group["name"])
 
