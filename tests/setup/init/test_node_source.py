@@ -107,7 +107,7 @@ def test_what_is_written_holds_hostile_names() -> None:
         in tomllib.loads(texts.configuration(SERVICE, {"use": SERVICE.use}, "no\nuse = 1", (), ()))["targets"]["app"]
     )
     assert yaml.safe_load(texts.first_suite(STRANGE, ("Hi",)))["name"] == f"First cases of {STRANGE}"
-    workflow = yaml.safe_load(texts.workflow("my suites: #1.yaml", SERVICE, "", ("OPENAI_API_KEY",)))
+    workflow = yaml.safe_load(texts.workflow(["my suites: #1.yaml"], SERVICE, "", ("OPENAI_API_KEY",)))
     *_, start, run, _ = workflow["jobs"]["carob"]["steps"]
     assert start["run"].startswith("uvicorn 'a b:app' & timeout 60 bash -c ")
     assert shlex.split(run["run"]) == ["carob", "run", "my suites: #1.yaml", "--report", "html"]
@@ -124,7 +124,7 @@ def test_what_is_written_holds_hostile_names() -> None:
 )
 def test_a_workflow_starts_the_service(start: str, steps: list[str]) -> None:
     agent = FoundAgent("http://127.0.0.1:3000/chat", "app", "x:1", "app", "http", start)
-    found = yaml.safe_load(texts.workflow("s.yaml", agent, "", ()))["jobs"]["carob"]["steps"]
+    found = yaml.safe_load(texts.workflow(["s.yaml"], agent, "", ()))["jobs"]["carob"]["steps"]
     runs = [step["run"] for step in found if "run" in step][1:-1]
     assert len(runs) == len(steps)
     assert all(run.startswith(step) for run, step in zip(runs, steps, strict=True))

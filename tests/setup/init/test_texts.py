@@ -41,7 +41,7 @@ def test_a_workflow_installs_carob_from_where_it_came(
 ) -> None:
     found = SimpleNamespace(read_text=lambda name: None if origin is None else json.dumps(origin))
     monkeypatch.setattr(metadata, "distribution", lambda name: found)
-    text = texts.workflow("app.carob.yaml", APP, "pyproject.toml", ["OPENAI_API_KEY"])
+    text = texts.workflow(["app.carob.yaml"], APP, "pyproject.toml", ["OPENAI_API_KEY"])
     steps = yaml.safe_load(text)["jobs"]["carob"]["steps"]
     runs = [step["run"] for step in steps if "run" in step]
     assert runs[:2] == ["pip install .", installs]

@@ -130,7 +130,8 @@ def test_the_canvas_app_with_its_telemetry(carob: Carob, monkeypatch: pytest.Mon
     for module in (observe, jsonl_tail):
         monkeypatch.setattr(module, "SETTLE", 0.4)
     options = [word for key, value in CANVAS.items() for word in ("-o", f"{key}={value}")]
-    ran = carob("inspect", "browser:app", *options, "--name", "canvas", "--write")
+    prompt = "Add my GitHub activity"  # after which the canvas has more new words than the conversation
+    ran = carob("inspect", "browser:app", *options, "--prompt", prompt, "--name", "canvas", "--write")
     assert (ran.code, ran.out) == (0, ""), ran.err
     written = table(Path("carob.toml").read_text(), "canvas")["options"]
     assert {key: written[key] for key in ("chat_box", "complete", "answer", "failure", "telemetry")} == {

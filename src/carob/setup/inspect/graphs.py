@@ -16,7 +16,7 @@ from carob.setup.inspect.inspection import Inspection, Observation, describe_tra
 from carob.targets.base import TargetError
 from carob.targets.config import TargetConfig
 from carob.targets.langgraph.loading import environment, pregel, source, tools_of
-from carob.targets.langgraph.shapes import MESSAGES, PROMPT, fields_of, input_type
+from carob.targets.langgraph.shapes import MESSAGES, PROMPT, fields_of, input_type, needed_context
 from carob.targets.langgraph.target import NO_STORE
 from carob.text.wording import pluralize
 
@@ -24,6 +24,8 @@ ASKED = ("question", "query", "user_input", "input", "prompt", "request", "messa
 ANSWERED = ("answer", "output", "response", "reply", "result", "final", "summary", "report", "generation", "text")
 INVENTED = "test"
 """The value for a field that a graph needs besides the prompt."""
+EMPTY: dict[str, object] = {"int": 0, "float": 0.0, "bool": False, "list": [], "table": {}}
+"""Values of other kinds for a field of its context."""
 WHOLE = "$"
 DEEPEST = 4
 NO_TEXT = "its state has neither `messages` nor a field of text for the prompt: set `input` and `output`"
@@ -35,7 +37,10 @@ async def inspect_graph(config: TargetConfig, prompt: str) -> Inspection:
     graph = await _load_graph(config)
     trace, problem = None, NO_TEXT
     options: dict[str, object] = dict(config.options)
-    remaining = list(_candidates(graph, config.options))
+    if "context" not in options and config.setup is None and (needed := needed_context(graph)):
+        kinds = _fields(graph, "context")
+        options["context"] = {name: EMPTY.get(kinds.get(name, ""), INVENTED) for name in needed}
+    remaining = list(_candidates(graph, options))
     while remaining and trace is None:
         candidate = remaining.pop(0)
         try:

@@ -52,6 +52,12 @@ class FoundAgent(NamedTuple):
         return spec if spec.startswith(("http://", "https://")) else ""
 
     @property
+    def table(self) -> dict[str, object]:
+        """The keys of its target, as far as files say them."""
+        options = {"options": dict(self.options)} if self.kind == "browser" and self.options else dict(self.options)
+        return {"use": self.use, **options}
+
+    @property
     def is_local(self) -> bool:
         """Whether asking it sends nothing away from this machine, as far as its address says."""
         return not self.address or urlsplit(self.address).hostname in LOOPBACK
@@ -76,6 +82,8 @@ class FoundSuite(NamedTuple):
 
     path: str
     format: str
+    is_live: bool = False
+    """Whether its cases look at the page or the telemetry log of an app."""
 
 
 class FoundServer(NamedTuple):

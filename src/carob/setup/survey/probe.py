@@ -18,7 +18,7 @@ from msgspec import structs
 from carob.errors import CarobError
 from carob.plugins.project import Project
 from carob.setup.inspect.catalog import inspect_target
-from carob.setup.inspect.inspection import prove_target, without_passwords
+from carob.setup.inspect.inspection import Inspection, prove_target, without_passwords
 from carob.setup.inspect.openapi import paths_of, requests_at
 from carob.setup.inspect.services import OPENAPI, get_json
 from carob.setup.survey.findings import FoundAgent, rank_path
@@ -36,6 +36,8 @@ class Probe(NamedTuple):
     target: TargetConfig | None = None
     table: Mapping[str, object] = MappingProxyType({})
     problem: str = ""
+    context: tuple[str, ...] = ()
+    """The fields of a graph's context for which values were invented, with what they hold."""
 
 
 def is_listening(agent: FoundAgent) -> bool:
@@ -67,9 +69,18 @@ async def ask_agent(agent: FoundAgent, prompts: Sequence[str], project: Project)
     if inspection is None:
         return Probe(problem=problem)
     inspection = without_passwords(inspection)
+    context = _invented_context(inspection)
     if not inspection.works:
-        return Probe(problem=f"{inspection.problem.rstrip('.')}.")
-    return Probe(_with_options(config, inspection.table), inspection.table)
+        problem = f"{inspection.problem.rstrip('.')}."
+        return Probe(table=inspection.table if context else {}, problem=problem, context=context)
+    return Probe(_with_options(config, inspection.table), inspection.table, context=context)
+
+
+def _invented_context(inspection: Inspection) -> tuple[str, ...]:
+    options = inspection.table.get("options")
+    given = options.get("context") if isinstance(options, dict) else None
+    lines = (line for seen in inspection.sightings if seen.what == "context" for line in seen.seen)
+    return tuple(line for line in lines if isinstance(given, dict) and line.partition(":")[0] in given)
 
 
 async def _find_chat_path(url: str, folder: Path) -> str:

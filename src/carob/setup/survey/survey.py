@@ -6,6 +6,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,6 +15,7 @@ from carob.errors import CarobError
 from carob.plugins.project import Project, find_project
 from carob.setup.survey import findings
 from carob.setup.survey.findings import LOOPBACK, ROUTES, FoundAgent, FoundServer, FoundSuite, Survey, rank_path
+from carob.setup.survey.live_app import LOG, find_live_app
 from carob.setup.survey.node_source import CODE, find_node_agents, handler_text
 from carob.setup.survey.python_source import PythonSource, Route, read_python
 from carob.suites.diagnostics import RefusedError
@@ -32,6 +34,8 @@ USUAL_PORT = 8000
 FLASK, FLASK_PORT = "flask.Flask()", 5000
 OUR_OWN = ("carob-1", "eval-set", "golden")
 SUITE_FOLDERS = ("tests", "test", "evals", "eval", ".claude")
+_LIVE = re.compile(rb"""["']?\b(?:ui|telemetry)["']?\s*:""")
+"""A key of an eval set that only an app with a page or a log can satisfy."""
 _SUITE_NAME = re.compile(r"(?i)carob|promptfoo|eval|golden|test|suite|case")
 _PORT = re.compile(r"(?:uvicorn|hypercorn|granian|fastapi|flask|gunicorn)\b[^\n]*?(?:--port[ =]|:)(\d{2,5})\b")
 STARTING = ("Dockerfile", "Procfile", "Makefile", "docker-compose.yml", "docker-compose.yaml", "compose.yaml")
@@ -46,10 +50,15 @@ def survey_folder(folder: Path, environ: Mapping[str, str]) -> Survey:
     project = find_project(folder)
     is_here = bool(project.file) and Path(project.file).parent == folder.resolve()
     targets = project.content.get("targets") if is_here else None
+    agents = list(_agents(folder, files, sources, variables, environment, has_key="OPENAI_API_KEY" in environ))
+    suites = tuple(_suites(folder, files, project))
+    if any(suite.is_live for suite in suites):
+        logs = {name: environ[name] for name in (LOG,) if environ.get(name)}
+        agents.insert(0, find_live_app(files, partial(_read, folder), agents, logs, _live_port(folder, agents)))
     return Survey(
         folder,
-        tuple(_agents(folder, files, sources, variables, environment, has_key="OPENAI_API_KEY" in environ)),
-        tuple(_suites(folder, files, project)),
+        tuple(agents),
+        suites,
         tuple(_mcp_servers(folder)),
         tuple(f"{package}, {source.path}:{line}" for source in sources for package, line in source.agents),
         config=os.path.basename(project.file) if is_here else "",
@@ -237,6 +246,12 @@ def _port(folder: Path, sources: list[PythonSource], variables: Mapping[str, str
     return port or USUAL_PORT
 
 
+def _live_port(folder: Path, agents: list[FoundAgent]) -> int:
+    """Where the app of eval sets listens: as a service of the project does."""
+    ports = (urlsplit(agent.address).port for agent in agents if agent.is_local)
+    return next((port for port in ports if port), _port(folder, [], {}))
+
+
 def _variables(folder: Path) -> dict[str, str]:
     """Of `.env`; what only an example of it names has no value here."""
     example = findings.read_variables(_read(folder, ".env.example"))
@@ -263,7 +278,7 @@ def _suites(folder: Path, files: list[str], project: Project) -> Iterator[FoundS
                 list_rows(data, str(folder / path), catalog)
         except (CarobError, RefusedError, RecursionError):
             continue
-        yield FoundSuite(path, form)
+        yield FoundSuite(path, form, form == "eval-set" and _LIVE.search(data) is not None)
 
 
 def _requirements(folder: Path) -> str:

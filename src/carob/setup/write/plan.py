@@ -9,7 +9,7 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import resources
@@ -25,7 +25,9 @@ from carob.plugins.project import Project
 from carob.setup.inspect.catalog import GREETING
 from carob.setup.survey.findings import FoundAgent, Survey
 from carob.setup.survey.probe import Probe, ask_agent, ask_target
+from carob.setup.survey.survey import OUR_OWN
 from carob.setup.write import texts
+from carob.setup.write.open_checks import HOOK_FILE, context_hook, open_checks, with_hook
 from carob.suites.formats.catalog import find_format
 from carob.system.unfinished_files import create_unfinished, give_name
 from carob.targets.config import TargetConfig, read_config
@@ -62,12 +64,16 @@ async def plan_files(
     notes = [_why_not_asked(agent, probe.problem)] if agent is not None and probe.problem and consent.may_ask else []
     table = dict(probe.table)
     if agent is not None and not table and agent.is_complete:
-        table = {"use": agent.use, **agent.options}
+        table = agent.table
     files: list[PlannedFile] = []
     if not survey.config:
         problem = "" if probe.target is not None else probe.problem
+        if probe.context:
+            table = with_hook(table)
+            files += plan_hook(survey.folder, probe.context)
         text = texts.configuration(agent, table, problem, survey.servers, survey.keys, survey.instructions)
-        files.append(PlannedFile(texts.CONFIG, text))
+        lines = _open_checks(survey, agent, table, project)
+        files.append(PlannedFile(texts.CONFIG, "\n".join([text.rstrip("\n"), *lines]) + "\n"))
     elif not survey.targets:
         where = "AGENT" if agent is None else agent.address if agent.kind in ("http", "https") else agent.use
         notes.append(f"{survey.config} exists, but has no target. Add one: carob inspect {where} --write")
@@ -84,7 +90,7 @@ async def plan_files(
         else:
             files.append(PlannedFile(suite, texts.with_schema(text, suite)))
             files += plan_schema(survey.folder, project)
-    files += _workflow(survey, suite, agent)
+    files += _workflow(survey, _suites_to_run(survey, suite), agent)
     files += plan_ignored(survey.folder)
     return InitPlan(survey.folder, tuple(files), suite, works, tuple(notes))
 
@@ -134,13 +140,32 @@ def plan_schema(folder: Path, project: Project) -> list[PlannedFile]:
     return [PlannedFile(texts.SCHEMA, text, note=note)]
 
 
-def _workflow(survey: Survey, suite: str, agent: FoundAgent | None) -> list[PlannedFile]:
+def plan_hook(folder: Path, context: Sequence[str]) -> list[PlannedFile]:
+    there = os.path.lexists(folder / HOOK_FILE)
+    return [] if there else [PlannedFile(HOOK_FILE, context_hook(context))]
+
+
+def _open_checks(survey: Survey, agent: FoundAgent | None, table: Mapping[str, object], project: Project) -> list[str]:
+    """What the eval sets of a live app need besides its target."""
+    if agent is None or agent.kind != "browser":
+        return []
+    has_log = "{log}" in str(table) or "telemetry" in str(table)
+    return open_checks(survey, agent.name, catalog_for(project), has_log=has_log)
+
+
+def _suites_to_run(survey: Survey, first: str) -> list[str]:
+    """The suite to begin with, then the others in languages of Carob's own, which the same target runs."""
+    others = (found.path for found in survey.suites if found.format in OUR_OWN and found.path != first)
+    return [first, *others]
+
+
+def _workflow(survey: Survey, suites: Sequence[str], agent: FoundAgent | None) -> list[PlannedFile]:
     """A workflow where there are others, unless one of them runs Carob."""
     folder = survey.folder / ".github" / "workflows"
     workflows = [file.read_text("utf-8", "replace") for file in folder.glob("*.y*ml")] if survey.has_github else []
     if not survey.has_github or (survey.folder / texts.WORKFLOW).exists() or any("carob" in text for text in workflows):
         return []
-    return [PlannedFile(texts.WORKFLOW, texts.workflow(suite, agent, survey.requirements, survey.keys))]
+    return [PlannedFile(texts.WORKFLOW, texts.workflow(suites, agent, survey.requirements, survey.keys))]
 
 
 def plan_ignored(folder: Path) -> list[PlannedFile]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
+from carob.reports.artifacts import EVAL_SETS
 from carob.setup.inspect.inspection import inline, target_table
 from carob.setup.survey.findings import INSTRUCTIONS, FoundAgent, FoundServer
 from carob.system.installing import read_origin, requirement, without_user
@@ -142,19 +143,23 @@ def add_to_gitignore(before: str) -> str | None:
     return f"{before}{gap}{IGNORED}\n"
 
 
-def workflow(suite: str, agent: FoundAgent | None, requirements: str, keys: Sequence[str]) -> str:
-    """A GitHub workflow of plain steps: install, start what has to run, run the suite, keep the report."""
+def workflow(suites: Sequence[str], agent: FoundAgent | None, requirements: str, keys: Sequence[str]) -> str:
+    """A GitHub workflow of plain steps: install, start what has to run, run the suites, keep the report."""
     install = {"requirements.txt": "pip install -r requirements.txt", "pyproject.toml": "pip install ."}
     steps = [f"      - run: {install[requirements]}"] if requirements else []
     steps += _install_carob(agent.extra if agent is not None else "")
+    if agent is not None and agent.kind == "browser":
+        steps += [_step("playwright install --with-deps chromium-headless-shell")]
+        steps += _install_node(shlex.split(str(agent.options.get("start", ""))))
     environment = ["        env:", *(f"          {key}: ${{{{ secrets.{key} }}}}" for key in keys)] if keys else []
     if agent is not None and (agent.start or (agent.address and agent.is_local)):
         steps += [*_start_steps(agent), *(environment if agent.start else [])]
-    steps.append(_step(f"carob run {shlex.quote(suite)} --report html"))
+    steps.append(_step(f"carob run {shlex.join(suites)} --report html"))
     steps += environment
     body = "\n".join(steps)
+    results = json.dumps("\n".join(dict.fromkeys(_results_of(suite) for suite in suites)))
     return f"""\
-# Written by `carob init`: runs the suite on every push and pull request, and keeps the report.
+# Written by `carob init`: runs the suites on every push and pull request, and keeps the report.
 name: carob
 on: [push, pull_request]
 permissions:
@@ -169,7 +174,7 @@ jobs:
 {body}
       - uses: actions/upload-artifact@ea165f8d65b6e75b540449e92b4886f43607fa02 # v4.6.2
         if: always()
-        with: {{ name: carob, path: {IGNORED} }}
+        with: {{ name: carob, path: {results}, include-hidden-files: true }}
 """
 
 
@@ -178,11 +183,20 @@ def _start_steps(agent: FoundAgent) -> list[str]:
     if not agent.start:
         missing = shlex.quote(f"Replace this step with one that starts what answers at {agent.address}")
         return [_step(f"echo {missing}; exit 1")]
-    words = shlex.split(agent.start)
-    npm = ["npm"] if words[0] == "node" else words[: -2 if "run" in words else -1]
-    install = ["      - uses: actions/setup-node@v4", _step(shlex.join([*npm, "ci"]))]
     wait = shlex.quote(f"until curl -s -o /dev/null {shlex.quote(agent.address)}; do sleep 1; done")
-    return [*(install if words[0] in ("npm", "node") else []), _step(f"{agent.start} & timeout 60 bash -c {wait}")]
+    return [*_install_node(shlex.split(agent.start)), _step(f"{agent.start} & timeout 60 bash -c {wait}")]
+
+
+def _results_of(suite: str) -> str:
+    return f"{EVAL_SETS}/results/" if suite.startswith(f"{EVAL_SETS}/") else IGNORED
+
+
+def _install_node(start: Sequence[str]) -> list[str]:
+    """The steps that install what a Node service needs, if this line starts one."""
+    if start[:1] not in (["npm"], ["node"]):
+        return []
+    npm = ["npm", *start[1 : 3 if "--prefix" in start else 1]]
+    return ["      - uses: actions/setup-node@v4", _step(shlex.join([*npm, "ci"]))]
 
 
 def _step(command: str) -> str:

@@ -6,6 +6,7 @@ or plain text.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -155,6 +156,18 @@ def fields_of(graph: object, way: Way) -> frozenset[str]:
     kind = input_type(graph) if way == "input" and _takes(graph) == "state" else None
     field_tables = (getattr(kind, name, {}) for name in ("model_fields", "__dataclass_fields__", "__required_keys__"))
     return frozenset().union(*field_tables)
+
+
+def needed_context(graph: object) -> list[str]:
+    """The fields that its context must have: those of its schema without a default."""
+    schema = getattr(getattr(pregel(graph), "builder", None), "context_schema", None)
+    if dataclasses.is_dataclass(schema):
+        missing = dataclasses.MISSING
+        return [each.name for each in dataclasses.fields(schema) if each.default is each.default_factory is missing]
+    declared: dict[str, Any] = getattr(schema, "model_fields", {})
+    return [name for name, each in declared.items() if each.is_required()] or sorted(
+        getattr(schema, "__required_keys__", ())
+    )
 
 
 def input_type(graph: object) -> Any:

@@ -30,7 +30,7 @@ from carob.targets.in_process.cases import RunningCase
 from carob.targets.in_process.reach import require_tools
 from carob.targets.in_process.wrapping import WRAPPING
 from carob.targets.langgraph.loading import GraphSource, environment, pregel, source
-from carob.targets.langgraph.shapes import Given, Shapes
+from carob.targets.langgraph.shapes import Given, Shapes, needed_context
 from carob.targets.langgraph.turn import MORE_STEPS, GraphConversation, as_configurable
 from carob.targets.user_code import build_error, from_outside
 from carob.text.wording import error_text, with_article
@@ -189,6 +189,12 @@ class LangGraphTarget:
         """The graph, if Carob can talk to it."""
         assert self._shapes is not None
         self._shapes.check(graph, self._config.spec)
+        if self._config.setup is None and self._options.context is None and (needed := needed_context(graph)):
+            raise ConfigError(
+                f"the graph {self._config.spec!r} needs a context, and the target gives it none.",
+                fix=f"Name a `setup` hook that returns {', '.join(needed)}, or set `context` in the options.",
+                slug="no-context",
+            )
         saver: object = getattr(pregel(graph), "checkpointer", None)
         if hasattr(saver, "aget_tuple"):
             await self._readable(saver)

@@ -34,8 +34,17 @@
     if (branch) branches.set(branch, [...(branches.get(branch) || []), node]);
   }
   const letters = (nodes) => nodes.reduce((sum, node) => sum + flat(node.data).length, 0);
-  const most = Math.max(0, ...[...branches.values()].map(letters));
-  const ranked = [...branches].filter(([, nodes]) => letters(nodes) >= 0.4 * most)
+  // The rest of the page may change more than the conversation: that is the log, or what scrolls around the prompt.
+  const LOG = "[role=log], [role=feed]", FEW = 12;
+  const scrolls = (element) => /auto|scroll/.test(getComputedStyle(element).overflowY);
+  const talkAround = (element) => !element || element === document.body ? null
+    : element.matches(LOG) || scrolls(element) ? element : talkAround(above(element));
+  const talk = echo && talkAround(above(echo));
+  const said = [...branches].filter(([branch]) => talk && holds(talk, branch));
+  const isTalk = said.some(([, nodes]) => letters(nodes) >= (talk.matches(LOG) ? 1 : FEW));
+  const likely = isTalk ? said : [...branches];
+  const most = Math.max(0, ...likely.map(([, nodes]) => letters(nodes)));
+  const ranked = likely.filter(([, nodes]) => letters(nodes) >= 0.4 * most)
     .sort((a, b) => depth(b[0]) - depth(a[0]) || letters(b[1]) - letters(a[1]));
 
   const smallest = (branch, nodes) => {
