@@ -81,7 +81,8 @@ def test_what_a_person_answered_decides(params: dict[str, Any], answer: dict[str
     end(exchange)
     (proxied,) = traffic
     assert outcomes(proxied) == [expected]
-    assert (proxied.call.name, proxied.call.success) == ("pay", True)
+    # A server may say of a call that was denied that all went well: whether it was carried out is not known.
+    assert (proxied.call.name, proxied.call.success) == ("pay", None if expected == "denied" else True)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +181,7 @@ def test_a_call_that_is_sent_again_with_answers_is_one_call() -> None:
             end(send_call(traffic, 2, inputResponses={"q": answer}, requestState=state), 2)
     calls = [proxied.call for proxied in traffic]
     assert [outcomes(proxied) for proxied in traffic] == [["approved"], ["denied"], [""]]
-    assert [(call.success, call.unfinished) for call in calls] == [(True, False), (True, False), (None, True)]
+    assert [(call.success, call.unfinished) for call in calls] == [(True, False), (None, False), (None, True)]
     end(send_call(traffic, 3, inputResponses={"q": ACCEPT}, requestState="unknown"), 3)
     assert [outcomes(proxied) for proxied in traffic][3:] == [[]]
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import carob
 from carob.importers.agentdojo import read_run
 from carob.importers.evaluators import fill
 from carob.importers.promptfoo.provider import as_short_form
 from carob.importers.tau.results import OBSERVED, _read_actions
+from carob.providers.gemini import Gemini
 
 ASKED = {"role": "user", "content": [{"type": "text", "content": "Pay A."}, {"text": "Now."}]}
 CALLS: dict[str, dict[str, Any]] = {
@@ -46,3 +50,49 @@ def test_places_are_filled_in_texts_alone() -> None:
 
 def test_text_alone_is_an_answer_of_a_provider() -> None:
     assert as_short_form("Paid.") == as_short_form({"output": "Paid."}) == {"final_message": "Paid."}
+
+
+def run_code(*parts: str) -> list[bool | None]:
+    """What became of the code that Gemini ran: `code`, `ok` and `failed` are its parts, in order."""
+    outcomes = {"ok": "OUTCOME_OK", "failed": "OUTCOME_FAILED"}
+    written = [
+        {"executableCode": {"code": part}} if part == "code" else {"codeExecutionResult": {"outcome": outcomes[part]}}
+        for part in parts
+    ]
+    reply = Gemini().reply({"candidates": [{"finishReason": "STOP", "content": {"parts": written}}]})
+    return [call.success for call in reply.provider_calls]
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        (("code", "ok", "code", "failed"), [True, False]),
+        (("code", "code", "failed"), [None, False]),
+        (("code", "code", "failed", "ok"), [False, True]),
+        (("code", "failed", "code"), [False, None]),
+        (("code",), [None]),
+    ],
+)
+def test_a_result_of_gemini_is_that_of_its_own_code(parts: tuple[str, ...], expected: list[bool | None]) -> None:
+    assert run_code(*parts) == expected
+
+
+@pytest.mark.parametrize("kind", ["MCP", "FUNCTION"])
+def test_what_a_golden_says_of_a_tool_besides_its_call_is_not_dropped(tmp_path: Path, kind: str) -> None:
+    golden = {"input": "Hi", "expected_tools": [{"name": "find", "type": kind, "reasoning": None}]}
+    (tmp_path / "g.json").write_text(json.dumps([golden]))
+    (case,) = carob.load_suite(tmp_path / "g.json").cases
+    trace = carob.Trace(case_id=case.id, final_message="x", tool_calls=(carob.ToolCall("find", success=True),))
+    left = [check.expected for check in carob.judge(case, trace).checks if check.status is carob.Status.UNJUDGED]
+    assert left == [f"type of the tool find: {kind}"]
+
+
+def test_a_test_of_promptfoo_names_prompts_that_there_are(tmp_path: Path) -> None:
+    path = tmp_path / "promptfooconfig.yaml"
+    tests = [{"vars": {"x": "hi"}, "prompts": [name], "assert": [{"type": "contains", "value": "hi"}]} for name in "ab"]
+    prompts = [{"label": "a", "raw": "Say {{x}}."}, {"label": "c", "raw": "Shout {{x}}."}]
+    path.write_text(json.dumps({"prompts": prompts, "providers": ["echo"], "tests": tests}))
+    with pytest.raises(carob.SuiteError, match=r"tests\[1\].prompts\[0\]: no prompt is called 'b'. Known: a and c."):
+        carob.load_suite(path)
+    path.write_text(json.dumps({"prompts": prompts, "providers": ["echo"], "tests": tests[:1]}))
+    assert [case.prompt for case in carob.load_suite(path).cases] == ["Say hi."]

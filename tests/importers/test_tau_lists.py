@@ -45,3 +45,26 @@ def test_lists_that_are_pairs_keep_their_order(tmp_path: Path) -> None:
     gold = {"old": ["1", "2"], "new": ["3", "4"]}
     assert status(tmp_path, gold, gold) == "PASS"
     assert status(tmp_path, gold, {"old": ["2", "1"], "new": ["3", "4"]}) == "FAIL"
+
+
+@pytest.mark.parametrize("tasks", [1, 2])
+@pytest.mark.parametrize(
+    ("tool", "expected"),
+    [("send_certificate", "FAIL"), ("get_user", "PASS"), ("transfer_to_human_agents", "PASS"), ("user.reset", "FAIL")],
+)
+def test_a_write_that_no_task_names_is_forbidden(tmp_path: Path, tool: str, expected: str, tasks: int) -> None:
+    book = {"actions": [{"name": "book", "arguments": {"seat": 1}}]}
+    criteria: list[dict[str, Any]] = [{"actions": []}, book][:tasks]
+    path = tmp_path / "tasks.json"
+    path.write_text(
+        json.dumps(
+            [
+                {"id": str(number), "user_scenario": {"instructions": "Hi"}, "evaluation_criteria": one}
+                for number, one in enumerate(criteria)
+            ]
+        )
+    )
+    case = carob.load_suite(path).cases[0]
+    call = carob.ToolCall(tool, {"amount": 50}, success=True, result={"ok": True})
+    trace = carob.Trace(case_id=case.id, input="Hi", final_message="Done.", tool_calls=(call,), ended_by="itself")
+    assert str(carob.judge(case, trace).status) == expected

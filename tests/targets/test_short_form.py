@@ -95,15 +95,15 @@ def test_telemetry_completes_the_calls(calls: list[ToolCall], lines: list[str], 
     ],
 )
 def test_telemetry_lines(entries: list[Any], lines: tuple[str, ...]) -> None:
-    trace = to_trace(read({"final_message": "", "telemetry": entries}), case(), has_page=False)
+    trace = to_trace(read({"final_message": "", "telemetry": entries}), case())
     assert trace.telemetry == lines
 
 
-@pytest.mark.parametrize("has_page", [True, False])
-def test_an_agent_without_a_page_is_not_an_unseen_page(has_page: bool) -> None:
-    trace = to_trace(read({"final_message": "x"}), case(), has_page=has_page)
+@pytest.mark.parametrize(("more", "unseen"), [({}, False), ({"page": None}, False), ({"page_before": "- main"}, True)])
+def test_an_agent_without_a_page_is_not_an_unseen_page(more: dict[str, Any], unseen: bool) -> None:
+    trace = to_trace(read({"final_message": "x", **more}), case())
     assert trace.page is None
-    assert ("page" in trace.unobserved) is has_page
+    assert ("page" in trace.unobserved) is unseen
 
 
 def test_everything_else() -> None:
@@ -118,7 +118,7 @@ def test_everything_else() -> None:
         "database": {"rows": [{"id": 1}]},
         "metadata": {"model": "m"},
     }
-    trace = to_trace(read(keys), case(), has_page=True)
+    trace = to_trace(read(keys), case())
     assert [(m.role, m.content, m.name) for m in trace.messages] == [("user", "p", None), ("assistant", "", "bot")]
     assert (trace.page_before, trace.page, trace.duration_ms) == ("b", "a", 3)
     assert (trace.database, trace.metadata) == ({"rows": [{"id": 1}]}, {"model": "m"})
@@ -129,7 +129,7 @@ def test_everything_else() -> None:
 @pytest.mark.parametrize("error", ["boom", {"message": "boom"}, {"message": "boom", "kind": "agent", "detail": "d"}])
 def test_an_error_is_raised_with_what_was_seen(error: object) -> None:
     with pytest.raises(TargetError, match="boom") as caught:
-        to_trace(read({"error": error, "tools_called": ["a"]}), case(), has_page=False)
+        to_trace(read({"error": error, "tools_called": ["a"]}), case())
     assert caught.value.kind == "agent"
     assert caught.value.partial is not None
     assert caught.value.partial.tool_calls == (ToolCall("a"),)
@@ -175,7 +175,7 @@ anything = st.dictionaries(st.sampled_from(Short.__struct_encode_fields__) | st.
 @given(likely | anything | json_values)
 def test_any_value_is_a_trace_or_a_clear_error(value: object) -> None:
     try:
-        trace = to_trace(read(value), case(), has_page=True, recorder=Recorder())
+        trace = to_trace(read(value), case(), recorder=Recorder())
     except ValueError as error:
         said, trace = str(error), Trace(case_id="one")
     except TargetError as error:

@@ -15,7 +15,7 @@ from carob.evidence.merge import merge_turns
 from carob.evidence.recorder import Recorder
 from carob.model.run import CaseRecord
 from carob.model.suite import Case
-from carob.model.trace import Trace
+from carob.model.trace import DECISION, Trace
 from carob.model.verdict import CaseStatus, Status, Verdict
 from carob.plugins.project import Project, find_project
 from carob.reports.case_details import first_reason, why_not_passed
@@ -35,6 +35,11 @@ OF_CASE = frozenset(
 )
 """The keywords of `carob.case` that are keys of the case itself; all others are keys of its `expected`."""
 NAME = "check"
+USER_ROLES = ("user", "human")
+WHICH_TURN = (
+    "`messages` hold several turns with calls of tools, so what the user had said before each call is not known: give "
+    "the conversation as `turns`"
+)
 
 
 class ComparedValues(NamedTuple):
@@ -147,7 +152,7 @@ def read_trace(trace: object, case: Case) -> Trace:
     """A trace, or one from a dict as a `python:` agent may return it."""
     __tracebackhide__ = True
     if isinstance(trace, Trace):
-        return trace
+        return _hear_user(trace)
     if not isinstance(trace, Mapping):
         raise _not_a_trace(trace)
     try:
@@ -161,8 +166,36 @@ def read_trace(trace: object, case: Case) -> Trace:
 
 def _build_trace(short: Short, case: Case) -> Trace:
     try:
-        return to_trace(short, case, has_page=False, recorder=Recorder())
+        return _hear_user(
+            to_trace(short, structs.replace(case, prompt=short.input or case.prompt), Recorder()), all_words=True
+        )
     except TargetError as error:
         if error.partial is None:
             raise UsageError(f"the dict is not a trace of this case: {error.message}.", slug="bad-trace") from None
         return structs.replace(error.partial, error=error.error)
+
+
+def _hear_user(trace: Trace, *, all_words: bool = False) -> Trace:
+    """A trace with the words of the user that its messages hold: the last ones are its input, where it has none.
+
+    `all_words`: what they said before counts next to an input as well.
+    """
+    if trace.turns or DECISION in trace.metadata or (trace.input and not all_words):
+        return trace
+    spoken = [number for number, message in enumerate(trace.messages) if message.role in USER_ROLES]
+    first = last = spoken[-1] if spoken else 0
+    while first - 1 in spoken:
+        first -= 1
+    said = [trace.messages[number].content for number in spoken if first <= number]
+    if trace.input and spoken and trace.input.strip() not in ("\n".join(said).strip(), said[-1].strip()):
+        first, said = last + 1, []
+    before = tuple(trace.messages[number].content for number in spoken if number < first)
+    unobserved = trace.unobserved
+    if before and any(message.role == "tool" for message in trace.messages[:first]):
+        unobserved = {**unobserved, "input": WHICH_TURN}
+    return structs.replace(
+        trace,
+        input=trace.input or "\n".join(said),
+        setup_prompts=(*trace.setup_prompts, *before),
+        unobserved=unobserved,
+    )

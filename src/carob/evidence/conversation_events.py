@@ -13,6 +13,7 @@ from carob.evidence.deed_events import DeedEvent, call_deeds, process_deeds, ref
 from carob.evidence.logs.events import unread
 from carob.model.trace import APPROVALS, DECISION, PossibleCall, ToolCall, Trace
 from carob.model.trace import BY_ITSELF as ENDED_BY_ITSELF
+from carob.providers.base import ending_of
 from carob.rules.events import APPROVALS as HIDDEN_APPROVALS
 from carob.rules.events import BEFORE_ALL, BY_ITSELF, ConversationEnd, ConversationEvent
 
@@ -24,6 +25,7 @@ NO_APPROVALS: Final = (
     "the user said: last_user"
 )
 SETUP_ANSWERS: Final = "what the agent answered to a setup prompt is not kept"
+NO_USER: Final = "no word of the user was seen: give the trace an `input`, or `messages` of the role `user`"
 LINE: Final = 80
 """So much of a line that was not understood is shown."""
 
@@ -79,7 +81,7 @@ def _read_end(trace: Trace) -> ConversationEnd:
     if trace.error is not None:
         return ConversationEnd(f"the conversation broke off: {trace.error.message}")
     last = trace.turns[-1] if trace.turns else trace
-    ended_by = last.ended_by if trace.ended_by in ("", ENDED_BY_ITSELF) else trace.ended_by
+    ended_by = ending_of(last if trace.ended_by in ("", ENDED_BY_ITSELF) else trace)
     if ended_by not in ("", ENDED_BY_ITSELF):
         return ConversationEnd(f"it was cut off: {ended_by}")
     if not ended_by and (why := last.why_unobserved("final_message")):
@@ -117,6 +119,8 @@ class _EventReader:
             self._add(kind="gap", hides="user", text=why)
         elif turn.input and DECISION not in turn.metadata:
             self._add_text("user", turn.input, "")
+        elif DECISION not in turn.metadata:
+            self._add(kind="gap", hides="user", text=NO_USER)
         has_approvals = APPROVALS in turn.metadata
         if has_approvals:
             self._add_approvals(turn, "approved", "denied")
@@ -246,12 +250,9 @@ class _EventReader:
         )
 
     def _add_end(self, call: ToolCall, name: str, message: str) -> None:
-        success = False if call.success is None and call.error is not None else call.success
         if call.kind == "handoff":
             return
-        was_cancelled = success is None and call.unfinished
-        # A server may say of a call that was denied that all went well: whether it was carried out is not known.
-        success = None if success and call.was_denied else success
+        was_cancelled = call.success is None and call.unfinished
         self.events.append(
             ConversationEvent(
                 kind="cancelled" if was_cancelled else "result",
@@ -260,7 +261,7 @@ class _EventReader:
                 call=name,
                 message=message,
                 stretch=self._stretch,
-                success=success,
+                success=call.success,
                 result=None if was_cancelled else call.result,
                 error=call.error,
                 time=call.started_at,

@@ -358,8 +358,6 @@ def _read_deed(index: int, call: ToolCall, line: CommandLine, text: str, step: i
     is_last = step == line.last_step
     if not call.called:
         return Deed(text, None, "it was refused", True, False, index, step=step)
-    if code is None and call.success is False and call.error is None:
-        code = None
     if code is None:
         why = NO_EXIT.format(text[:80])
     elif not (whole or line.is_chain) or (code != 0 and not is_last):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Required, TypedDict
 
 from carob.importers.evaluators import Evaluators, add_fields, fill
@@ -31,6 +31,8 @@ _MARKS = (
     "actual_output", "expected_output", "retrieval_context", "expected_tools", "tools_called", "context",
     "source_file",
 )  # fmt: skip
+_JUDGED_OF_TOOL = ("name", "input_parameters", "description", "reasoning")
+"""What is compared of a tool, or only explains it."""
 _LONGEST = 300
 
 
@@ -145,7 +147,9 @@ def _add_case(suite: SuiteBuilder, golden: Mapping[str, Any], name: str, path: P
     places: dict[str, Path] = {}
     if tools := golden.get("expected_tools"):
         fields |= {"outcome": "completed", "trajectory": _tools(tools, (*path, "expected_tools"), suite)}
-        places["trajectory"] = (*path, "expected_tools")
+        if unjudged := [*_unjudged_parts(tools)]:
+            fields["unjudged"] = unjudged
+        places |= dict.fromkeys(("trajectory", "unjudged"), (*path, "expected_tools"))
     if (text := golden.get(key)) is not None:
         mapped = fill(evaluators[key], {key: text}) if key in evaluators else {"unjudged": [f"{key}: {_short(text)}"]}
         add_fields(fields, mapped)
@@ -167,6 +171,14 @@ def _add_case(suite: SuiteBuilder, golden: Mapping[str, Any], name: str, path: P
 def _short(text: Any) -> str:
     words = " ".join(str(text).split())
     return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"
+
+
+def _unjudged_parts(tools: Any) -> Iterator[str]:
+    """What the golden says of its tools besides their names and parameters, such as MCP or FUNCTION as their type."""
+    for tool in tools if isinstance(tools, list) else [tools]:
+        for key, value in tool.items() if isinstance(tool, dict) else ():
+            if snake_case(key) not in _JUDGED_OF_TOOL and value is not None:
+                yield f"{snake_case(key)} of the tool {tool.get('name', '')}: {_short(value)}"
 
 
 def _tools(tools: Any, path: Path, suite: SuiteBuilder) -> dict[str, Any]:

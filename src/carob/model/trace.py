@@ -57,6 +57,7 @@ class ToolCall(Struct, frozen=True, omit_defaults=True):
     arguments: Any = None
     id: str | None = None
     started: bool = True
+    """It was seen to start. A call that was not, and is not `unfinished` either, is known by its end alone."""
     result: Any = None
     error: str | None = None
     success: bool | None = None
@@ -81,6 +82,21 @@ class ToolCall(Struct, frozen=True, omit_defaults=True):
     unobserved: dict[str, str] = {}
     """Why its `arguments` or `result` were not observed; that is not the same as having none."""
 
+    def __post_init__(self) -> None:
+        """A failure outweighs a success; of a call that a person denied, a success proves nothing."""
+        if self.error is not None and self.success is not False:
+            structs.force_setattr(self, "success", False)
+        elif self.success and self.was_denied:
+            structs.force_setattr(self, "success", None)
+
+    @property
+    def contradicts_itself(self) -> bool:
+        """Whether it never ran or did not finish, and yet ended without a failure: what happened is not known."""
+        if self.success is False or not (self.unfinished or self.refused):
+            return False
+        has_end = self.ended_at is not None or self.result is not None
+        return self.success is True or (has_end and not self.refused)
+
     @property
     def called(self) -> bool:
         """Whether it ran. A call of an unknown tool, with bad arguments, or held by an interrupt was only requested."""
@@ -94,7 +110,7 @@ class ToolCall(Struct, frozen=True, omit_defaults=True):
     @property
     def has_unknown_outcome(self) -> bool:
         """Whether the outcome of the call is unknown."""
-        return self.success is None and self.error is None and not self.unfinished
+        return self.success is None and not self.unfinished
 
     @property
     def outcome(self) -> str:
@@ -190,6 +206,10 @@ class PossibleCall(Struct, frozen=True, omit_defaults=True):
     of: Literal["call", "words", "any"] = "call"
 
 
+CONTRADICTION = (
+    "what was recorded of a call to {!r} contradicts itself: it never ran or did not finish, and yet it ended. Record "
+    "`started` and `unfinished` as they were"
+)
 NO_CALLS_GIVEN = (
     "the Trace was made without `tool_calls`, so its calls were not observed: give it tool_calls=() if there were none"
 )
@@ -265,6 +285,15 @@ class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True, dict=True, me
     earlier: tuple[Trace, ...] = ()
     """While a turn is judged: those before it, which what it says may rest on. It is never kept."""
 
+    def __post_init__(self) -> None:
+        """A call whose evidence contradicts itself was requested; whether it ran is open, for everything that reads."""
+        for channel, calls in (("tool_calls", self.tool_calls), ("setup_calls", self.setup_calls)):
+            names = [call.name for call in calls if call.contradicts_itself]
+            if names:
+                doubts = [PossibleCall(name, CONTRADICTION.format(name)) for name in names]
+                structs.force_setattr(self, "possible_calls", tuple(dict.fromkeys((*self.possible_calls, *doubts))))
+                structs.force_setattr(self, channel, tuple(map(_without_end, calls)))
+
     @property
     def is_altered(self) -> bool:
         """Whether it, or a turn of it, is not as it was seen: cut off, or without its secrets."""
@@ -311,6 +340,12 @@ class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True, dict=True, me
         reach = len(REMOVED) if room else len(REMOVED) - 1
         marked = SECRETS_REMOVED in cut.why and text.find(REMOVED, max(start - reach, 0), end + reach) >= 0
         return cut.why if marked else None
+
+
+def _without_end(call: ToolCall) -> ToolCall:
+    if not call.contradicts_itself:
+        return call
+    return structs.replace(call, started=False, unfinished=True, success=None)
 
 
 THE_PROMPT = "[repeats the prompt]"

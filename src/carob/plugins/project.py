@@ -158,7 +158,10 @@ def _read_project(folder: str, files: tuple[_File, ...]) -> Project:
         formats={name: _spec(tables, "formats", name, spec) for name, spec in tables.get("formats").items()},
         reports={name: _report(tables, name, value) for name, value in tables.get("reports").items()},
         prices=read_table(prices, Prices, tables.file, join_dotted(tables.section, "prices")) if prices else None,
-        effects={tool: _phrases(tables, "effects", tool, words) for tool, words in tables.get("effects").items()},
+        effects={
+            tool: [] if words == [] else _phrases(tables, "effects", tool, words)
+            for tool, words in tables.get("effects").items()
+        },
         words={name: _words(tables, name, words) for name, words in tables.get("words").items()},
         rules=_files(tables, "rules"),
         evaluators={name: _evaluator(tables, name, value) for name, value in tables.get("evaluators").items()},

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, cast
 import msgspec
 from msgspec import Struct, structs
 
-from carob.model.trace import BY_ITSELF, Tokens, ToolCall
+from carob.model.trace import BY_ITSELF, Tokens, ToolCall, Trace
 from carob.providers.messages import SYSTEM, ChatMessage, read_message
 from carob.providers.sse import parse_event
 from carob.system.memory_estimate import HEAVIEST, json_weight
@@ -27,6 +27,8 @@ ERRORS = {
 }  # fmt: skip
 EVENT_STREAM = "text/event-stream"
 SERVER_ERROR = "The server had an error while processing your request. Sorry about that!"
+FINISH = "finish_reason"
+"""The metadata key of the reason that an agent gives for the end of a turn."""
 SCHEMA_KEYS = (
     *("parameters", "input_schema", "inputSchema", "parametersJsonSchema", "parameters_json_schema"),
     *("args_schema", "json_schema"),
@@ -256,6 +258,14 @@ def read_ending(finish_reason: str) -> str:
     """`itself` for a model that came to its end; any other reason as it is: it was cut off. Empty for none."""
     plain = finish_reason.lower().replace("_", "").replace("-", "").replace(" ", "")
     return BY_ITSELF if plain in PUBLISHED.entries("own_ends") else finish_reason
+
+
+def ending_of(trace: Trace) -> str:
+    """How a turn ended: `itself`, or what cut it off; empty where that is not known. A limit outweighs an end."""
+    if trace.ended_by not in ("", BY_ITSELF):
+        return trace.ended_by
+    reason = str(trace.metadata.get(FINISH) or "")
+    return reason if reason in PUBLISHED.entries("cut_off") else trace.ended_by
 
 
 def tool_schemas(definitions: object) -> dict[str, object]:

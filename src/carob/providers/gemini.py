@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec import structs
+
 from carob.model.trace import ToolCall
 from carob.providers.base import (
     ERRORS,
@@ -137,10 +139,23 @@ def lower_types(value: object) -> object:
 
 
 def _run_code(parts: Sequence[Table]) -> Iterator[ToolCall]:
-    """The code that the provider ran: a part with it, and one with its result after that."""
-    for index, part in enumerate(parts):
-        if isinstance(code := part.get("executableCode"), Mapping):
-            results = (later["codeExecutionResult"] for later in parts[index:] if "codeExecutionResult" in later)
-            result = next(results, None)
+    """The code that the provider ran. Results follow their code: of several before one result, the last had it."""
+    calls: list[tuple[Table, object]] = []
+    waiting: list[int] = []
+    results: list[object] = []
+    for part in (*parts, {"executableCode": None}):
+        if "codeExecutionResult" in part:
+            results.append(part["codeExecutionResult"])
+        if "executableCode" not in part:
+            continue
+        if results:
+            for index, result in zip(waiting[-len(results) :], results, strict=False):
+                calls[index] = calls[index][0], result
+            waiting, results = [], []
+        waiting.append(len(calls))
+        calls.append((part["executableCode"], None))
+    for code, result in calls[:-1]:
+        if isinstance(code, Mapping):
             failed = isinstance(result, Mapping) and result.get("outcome") not in (None, "OUTCOME_OK")
-            yield provider_call("code_execution", dict(code), result, failed=failed)
+            call = provider_call("code_execution", dict(code), result, failed=failed)
+            yield call if result is not None else structs.replace(call, success=None)

@@ -15,8 +15,9 @@ from carob.checks.catalog import BUILT_IN, CheckCatalog
 from carob.checks.combined import is_negated
 from carob.model.check import CheckSpec, Metric
 from carob.model.run import CaseRecord
-from carob.model.trace import SCRIPT, Trace
+from carob.model.trace import BY_ITSELF, SCRIPT, Trace
 from carob.model.verdict import CaseStatus, CheckResult, Status
+from carob.providers.base import ending_of
 from carob.reports.escaping import terminal
 from carob.scoring.intervals import Estimate, share
 from carob.scoring.tally import case_status, is_flaky
@@ -142,6 +143,8 @@ def reasons(record: CaseRecord) -> Iterator[str]:
         yield reason
     if error is not None and error.message not in reason:
         yield f"{error.kind}: {error.message}"
+    if (ending := ending_of(record.trace)) not in ("", BY_ITSELF):
+        yield f"a limit cut the agent off: {ending}"
     script = record.trace.metadata.get(SCRIPT) if record.case.replies else None
     if isinstance(script, dict) and isinstance(ended := script.get("ended"), str):
         yield f"the scripted user stopped {ended}"

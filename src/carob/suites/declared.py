@@ -20,7 +20,8 @@ def declared_keys(known_keys: KnownKeys) -> dict[str, Key]:
     )
     names = ChoiceShape(tuple(word_list.name for word_list in LISTS.values() if word_list.replaceable))
     effects = (
-        "Tools that change something, with words that claim it; `@effects`: any of them, `none`: what no tool can do."
+        "Tools that change something, with words that claim it, if any do; `@effects`: any of them, `none`: what no "
+        "tool can do."
     )
     words = "Word lists in place of the published ones, or {add: [...]} to add to one: docs/words.md."
     groups = "Groups of tools: `@name` means these wherever tools are named."
@@ -39,7 +40,7 @@ def declared_keys(known_keys: KnownKeys) -> dict[str, Key]:
     return {
         "claims": Key(MapShape(TextShape(pattern=r"^\w[\w-]*$"), claim, 1), claims),
         "tools": Key(MapShape(TextShape(pattern=r"^\w[\w-]*$"), _PHRASES, 1), groups),
-        "effects": Key(MapShape(TextShape(pattern=NOT_BLANK), _PHRASES, 1), effects),
+        "effects": Key(MapShape(TextShape(pattern=NOT_BLANK), ListShape(TextShape(pattern=NOT_BLANK)), 1), effects),
         "words": Key(MapShape(names, UnionShape((_PHRASES, more)), 1), words),
     }
 

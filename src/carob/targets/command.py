@@ -203,7 +203,7 @@ class _Answers:
         trace = None
         if self._short is not None:
             try:
-                trace = to_trace(self._short, self._case, has_page=False, recorder=self._recorder)
+                trace = to_trace(self._short, self._case, recorder=self._recorder)
             except TargetError as error:
                 broken = broken or error
         if broken is None and trace is not None:
@@ -307,7 +307,7 @@ class _Talk(_Answers):
         if not isinstance(answer, Short):
             raise self._end_error(answer)
         took = round((perf_counter() - began) * 1000, 3)
-        trace = to_trace(answer, self._case, has_page=False, recorder=self._recorder)
+        trace = to_trace(answer, self._case, recorder=self._recorder)
         return structs.replace(trace, started_at=started_at, duration_ms=trace.duration_ms or took)
 
     def finish(self, trace: Trace) -> Trace:

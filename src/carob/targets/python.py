@@ -195,7 +195,7 @@ def _trace(answer: object, case: Case, context: RunContext) -> Trace:
         answer = {"final_message": text(answer)}
     try:
         if isinstance(answer, dict):
-            return to_trace(read(answer), case, has_page=False, recorder=recorder)
+            return to_trace(read(answer), case, recorder=recorder)
         if isinstance(answer, Trace):
             return _check_trace(answer, case)
     except ValueError as error:

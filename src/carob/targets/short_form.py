@@ -6,8 +6,8 @@ workspace, turns`.
 `final_message` is needed unless `error` is there, or `turns`: a recorded conversation, each turn of it in this form.
 `telemetry` holds objects or raw lines. `tools_called` is a list of names and may stand for `tool_calls`. With telemetry
 alone, tool calls are derived from its `tool.<name>` events; with both, the telemetry completes the list. A key that is
-left out, or null, was not observed; an empty list was observed to be empty. A page of null says that the agent has no
-page.
+left out, or null, was not observed; an empty list was observed to be empty. Without a page, or with a page of null, the
+agent has none; next to a `page_before`, one that is left out was not observed.
 
 A tool call: `name, arguments|args, result, error, success, missing_fields|missingFields, started, id, started_at,
 ended_at, unfinished, kind, parent, refused, exit_code`. An error, a `success` of false or a sign of failure in the
@@ -179,11 +179,8 @@ def _conversation(short: Short) -> Short:
     return short
 
 
-def to_trace(short: Short, case: Case, *, has_page: bool, recorder: Recorder | None = None) -> Trace:
-    """The trace of a case; what the recorder holds fills in what the short form leaves out.
-
-    `has_page`: whether an agent of this target may have a page that was not given.
-    """
+def to_trace(short: Short, case: Case, recorder: Recorder | None = None) -> Trace:
+    """The trace of a case; what the recorder holds fills in what the short form leaves out."""
     if short.case_id not in (None, case.id):
         raise TargetError("bad-answer", f"the answer is for case {short.case_id!r}, not {case.id!r}")
     calls, telemetry = _calls(short, recorder), _telemetry(short, recorder)
@@ -198,7 +195,7 @@ def to_trace(short: Short, case: Case, *, has_page: bool, recorder: Recorder | N
         page_before=short.page_before,
         database=table(short.database) if short.database else {},
         state=table(short.state) if short.state else {},
-        unobserved=dict(_find_unobserved(short, recorder, calls, telemetry, has_page)),
+        unobserved=dict(_find_unobserved(short, recorder, calls, telemetry)),
         tool_schemas=table(short.tool_schemas) if short.tool_schemas else {},
         ended_by=short.ended_by or "",
         started_at=moment(short.started_at),
@@ -220,7 +217,6 @@ def _find_unobserved(
     recorder: Recorder | None,
     calls: list[ToolCall] | None,
     telemetry: tuple[str, ...] | None,
-    has_page: bool,
 ) -> Iterator[tuple[Channel, str]]:
     if calls is None and telemetry is None:
         yield "tools", NO_TOOLS
@@ -228,7 +224,7 @@ def _find_unobserved(
         yield "telemetry", NO_TELEMETRY
         if short.tools_called is not None and (recorder is None or not recorder.tool_calls):
             yield "tool_results", NO_RESULTS
-    if short.page is UNSET and has_page:
+    if short.page is UNSET and short.page_before is not None:
         yield "page", NO_PAGE
     if short.workspace is not None and not short.workspace.processes:
         yield "processes", NO_PROCESSES

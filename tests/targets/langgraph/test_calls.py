@@ -141,13 +141,7 @@ async def test_a_tool_that_raises_spoils_the_turn_and_is_kept() -> None:
 async def test_a_loop_that_was_ended_keeps_what_it_did() -> None:
     context = RunContext()
     async with graph("graph", options={"recursion_limit": 6}) as target:
-        with pytest.raises(TargetError) as caught:
-            await target.run(case("loop"), context)
-    assert str(caught.value) == (
-        "Recursion limit of 6 reached without hitting a stop condition: increase `recursion_limit` in the target's "
-        "options, or fix the loop [agent]"
-    )
-    calls = context.recorder.partial(case("loop"), TraceError("agent", "loop")).tool_calls
+        calls = (await target.run(case("loop"), context)).tool_calls
     assert [(call.name, call.arguments, call.success) for call in calls] == [("look", {"q": "again"}, True)] * 3
 
 

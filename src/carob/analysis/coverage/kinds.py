@@ -33,7 +33,7 @@ def kind_of(trace: Trace) -> Kind:
 def _outcome(call: ToolCall) -> str:
     if not call.called:
         return "refused"
-    if call.success is False or call.error is not None:
+    if call.success is False:
         return "failed"
     return "succeeded" if call.success else "end unknown"
 

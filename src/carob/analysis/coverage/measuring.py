@@ -160,8 +160,15 @@ class CoverageMeter:
             self._note("calls", f"there are calls of over {MOST_TOOLS} tools, and the rest is not counted")
             return
         counts = self._calls.setdefault(call.name, Counter())
-        is_failed = call.success is False or call.error is not None
-        how = "refused" if not call.called else "failed" if is_failed else "succeeded" if call.success else "open"
+        how = (
+            "refused"
+            if not call.called
+            else "failed"
+            if call.success is False
+            else "succeeded"
+            if call.success
+            else "open"
+        )
         counts[how] += 1
         for name in effect_tools(self._effects):
             if is_named(name, call.name):

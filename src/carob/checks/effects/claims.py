@@ -77,6 +77,7 @@ class NoFalseSuccess(Check, Struct, frozen=True):
         Example({"effects": DESK}, calls("book_slot:failed book_slot:ok", text="Booked at last."), Status.PASSED),
         Example({"effects": DESK}, LOOKED_UP, Status.UNKNOWN),
         Example({"effects": DESK}, UNSEEN_TOOLS, Status.PASSED),
+        Example({"effects": {"book_slot": []}}, calls("", text="I booked it for you."), Status.UNKNOWN),
         Example({}, calls("book_slot:ok", text="I booked it for you."), Status.UNKNOWN),
     )
     effects: dict[str, tuple[str, ...]] = {}
@@ -86,11 +87,11 @@ class NoFalseSuccess(Check, Struct, frozen=True):
 
     @classmethod
     def unused_fields(cls, expected: Expected) -> Iterator[CheckProblem]:
-        if "no_false_success" in expected and not expected.get("effects"):
+        if "no_false_success" in expected and not any(expected.get("effects", {}).values()):
             yield CheckProblem("no-effects", f"{lines_to_add()}.", ("no_false_success",))
 
     def judge(self, trace: Trace) -> CheckResult:
-        if not self.effects:
+        if not any(self.effects.values()):
             return self.unknown(lines_to_add([*dict.fromkeys(call.name for call in trace.tool_calls)][:5]))
         all_calls = calls_so_far(trace)
         doubts = []

@@ -29,15 +29,16 @@ from carob.checks.sample_traces import UNSEEN_TOOLS, calls, says, shows
 from carob.checks.tools.names import describe_calls, not_understood
 from carob.evidence.commands import command_of, only_reads
 from carob.model.check import Example, Expected
-from carob.model.trace import ToolCall, Trace
+from carob.model.trace import BY_ITSELF, ToolCall, Trace
 from carob.model.verdict import CheckResult, EvidenceLocation, Group, Status
+from carob.providers.base import ending_of
 from carob.text.numbers.whole import find_said
 from carob.text.prose.asking import find_request
 from carob.text.prose.sentences import find_listed
 from carob.text.regexes import lazy
 from carob.text.tool_names import effect_tools, is_any_named, is_same_tool
 from carob.text.views import rendered_view
-from carob.text.words import PUBLISHED, WordLists
+from carob.text.words import WordLists
 
 Name = Literal[
     "tool_success", "tool_started", "needs_input", "graceful_block", "graceful_error", "response_only", "completed"
@@ -49,7 +50,7 @@ NOT_DONE = frozenset({"needs_input", "graceful_block", "graceful_error"})
 IN_WORDS = frozenset({"graceful_block", "graceful_error", "response_only"})
 CONFIRMED = {"graceful_block": "refusal", "graceful_error": "failure"}
 """Outcomes that words confirm, and the list of those words."""
-FINISH, WAITS = "finish_reason", "interrupts"
+WAITS = "interrupts"
 """Where the metadata of a turn says why the model stopped, and what waits for the user."""
 
 _IN_WORDS = lazy.regex(r"[\p{L}\p{N}\p{Extended_Pictographic}--[\u115f\u1160\u3164\uffa0]]", regex.V1)
@@ -68,7 +69,7 @@ class Outcome(Check, Struct, frozen=True, dict=True):
 
     name: ClassVar = "outcome"
     group: ClassVar = Group.TOOL_HYGIENE
-    channels: ClassVar = ANSWER | CALLS | PAGE | {"input", "metadata"}
+    channels: ClassVar = ANSWER | CALLS | PAGE | {"input", "metadata", "ended_by"}
     always: ClassVar = True
     field: ClassVar = own_field(Name, "How the turn must end; `response_only` if not given.", since="0.1")
     examples: ClassVar = (
@@ -87,6 +88,7 @@ class Outcome(Check, Struct, frozen=True, dict=True):
         Example({"outcome": "tool_success", "tools": ["book_*"]}, calls("book_slot:ok"), Status.PASSED),
         Example({"outcome": "tool_success"}, calls("book:ok book:failed"), Status.FAILED),
         Example({"outcome": "completed"}, calls("book:failed", text=""), Status.PASSED),
+        Example({"outcome": "completed"}, says("Monday:", ended_by="max_turns"), Status.FAILED),
         Example({"outcome": "completed"}, says("Monday:", metadata={"finish_reason": "length"}), Status.FAILED),
         Example({"outcome": "needs_input"}, calls("book:missing=date", text="I need a date."), Status.PASSED),
         Example({"outcome": "needs_input"}, calls("", text="Which day?"), Status.PASSED),
@@ -176,8 +178,7 @@ class Outcome(Check, Struct, frozen=True, dict=True):
 
     def is_failure(self, call: ToolCall) -> bool:
         """Whether a call failed that may: any one, unless the author names some."""
-        failed = call.success is False or call.error is not None
-        return failed and (not self.failing or is_any_named(self.failing, call.name))
+        return call.success is False and (not self.failing or is_any_named(self.failing, call.name))
 
     def judge(self, trace: Trace) -> CheckResult:
         if self.outcome in IN_WORDS and not _is_answer(trace.final_message):
@@ -208,9 +209,8 @@ def _single_words(effects: Mapping[str, Sequence[str]]) -> list[str]:
 
 def not_ended(trace: Trace) -> str:
     """Why the turn did not come to an end by itself; nothing where it did."""
-    reason = str(trace.metadata.get(FINISH, ""))
-    if reason in PUBLISHED.entries("cut_off"):
-        return f"it was cut off: {reason}"
+    if (ending := ending_of(trace)) not in ("", BY_ITSELF):
+        return f"it was cut off: {ending}"
     waiting = next((call for call in trace.tool_calls if call.called and call.unfinished), None)
     if trace.metadata.get(WAITS) or waiting:
         return f"it waits for the user{f': {waiting.name}' if waiting else ''}"

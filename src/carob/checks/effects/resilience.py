@@ -106,14 +106,14 @@ class NoEffectTwice(ToolCheck, Struct, frozen=True):
             request, key = _request_key(call)
             earlier = effective.get(request)
             if earlier is not None:
-                detail = f"{call.name} was called again with the same arguments after {_why_effective(earlier)}"
+                detail = f"{call.name} was called again with the same arguments after {why_effective(earlier)}"
                 if not self.effects:
                     doubt = doubt or f"{detail}. {lines_to_add([call.name])}"
                 elif key and key == _request_key(earlier)[1]:
                     doubt = doubt or f"{detail} and {', '.join(key)}: the service may recognize it as the same request"
                 else:
                     return self.failed(detail, EvidenceLocation("tool_calls", index=index))
-            elif _why_effective(call):
+            elif why_effective(call):
                 effective[request] = call
         return self.passed_unless(doubt or why_unseen(trace, self.effects), describe_calls(trace))
 
@@ -143,11 +143,11 @@ def _canonical(value: object) -> bytes:
     return msgspec.json.encode(normalize_value(value), order="deterministic", enc_hook=str)
 
 
-def _why_effective(call: ToolCall) -> str:
-    """How it is known that a call may have had its effect; nothing where it failed before."""
+def why_effective(call: ToolCall) -> str:
+    """How it is known that a call may have had its effect; nothing where it provably changed nothing: it failed."""
     if call.success is True:
         return "it succeeded"
-    if call.error is None and call.success is None:
+    if call.success is None:
         return "" if call.unfinished else "a call whose end was not seen"
     text = call.error or (call.result if isinstance(call.result, str) else str(call.result or ""))
     return "its answer was lost" if PUBLISHED.pattern("lost_answer").search(text.lower()) else ""
@@ -199,7 +199,7 @@ class MaxRetries(ToolCheck, Struct, frozen=True):
                     return self.failed(detail, EvidenceLocation("tool_calls", index=index))
             elif request in unknown:
                 doubt = f"it is unknown whether {call.name} failed before it was called again"
-            if call.error is not None or call.success is False:
+            if call.success is False:
                 failed.add(request)
             elif call.has_unknown_outcome:
                 unknown.add(request)
@@ -298,7 +298,7 @@ class AdmitsFailure(Check, Struct, frozen=True):
             unreliable = [name for name in last if is_any_named(self.tools, name)]
             gave = "gave old data" if self.old else "returned nothing reliable"
             return f"{', '.join(unreliable)} {gave}" if unreliable else ""
-        failed = [call.name for call in last.values() if call.success is False or call.error is not None]
+        failed = [call.name for call in last.values() if call.success is False]
         return f"{', '.join(failed)} failed" if failed else ""
 
 

@@ -94,12 +94,10 @@ class CallPattern(Struct, frozen=True):
 
     def is_like(self, call: ToolCall, doubt: str | None) -> bool | None:
         fitting: bool | None = True
-        if self.success is not None:
-            came_out = success_of(call)
-            if came_out is not self.success:
-                if came_out is not None or not call.has_unknown_outcome:
-                    return False
-                fitting = None
+        if self.success is not None and call.success is not self.success:
+            if not call.has_unknown_outcome:
+                return False
+            fitting = None
         for part, matcher_of_part in self.parts:
             holds = _part_holds(matcher_of_part, call, part, doubt)
             if holds is False:
@@ -115,8 +113,8 @@ class CallPattern(Struct, frozen=True):
             return
         if not call.called:
             yield Difference("", "a call that ran", "one that was requested but never ran")
-        if self.success is not None and success_of(call) is not self.success:
-            yield Difference("", HOW[self.success], HOW[success_of(call)])
+        if self.success is not None and call.success is not self.success:
+            yield Difference("", HOW[self.success], HOW[call.success])
         for part, matcher_of_part in self.parts:
             value = part_of(call, part)
             for difference in (
@@ -137,10 +135,6 @@ def _any_holds(fits: Iterable[bool | None]) -> bool | None:
 
 def _join_path(part: str, where: str) -> str:
     return f"{part}{where}" if where.startswith("[") or not where else f"{part}.{where}"
-
-
-def success_of(call: ToolCall) -> bool | None:
-    return False if call.success is None and call.error is not None else call.success
 
 
 def part_of(call: ToolCall, part: str) -> object:
@@ -166,7 +160,7 @@ def _of_nothing(call: ToolCall, part: str) -> bool | None:
     """Whether a part that was not seen is known not to be there."""
     if part == "arguments":
         return None
-    ended_otherwise = call.error is not None if part == "result" else success_of(call) is True
+    ended_otherwise = call.error is not None if part == "result" else call.success is True
     return False if ended_otherwise or call.unfinished else None
 
 

@@ -16,6 +16,7 @@ from carob.model.check import Example
 from carob.model.suite import Case
 from carob.model.trace import BY_ITSELF, REMOVED, ToolCall, Trace
 from carob.model.verdict import CheckResult, EvidenceLocation, Group, Status
+from carob.providers.base import ending_of
 from carob.text.tool_results import parse_result
 from carob.text.wording import did_you_mean
 
@@ -122,7 +123,7 @@ class EndedByItself(Check, Struct, frozen=True):
 
     name: ClassVar = "ended"
     group: ClassVar = Group.TOOL_HYGIENE
-    channels: ClassVar = frozenset({"ended_by"})
+    channels: ClassVar = frozenset({"ended_by", "metadata"})
     description: ClassVar = "the agent ended by itself"
     field: ClassVar = own_field(
         Literal[True], "The agent ended by itself; no limit of steps, turns, tokens or recursion cut it off."
@@ -136,16 +137,12 @@ class EndedByItself(Check, Struct, frozen=True):
     read = read_with()
 
     def judge(self, trace: Trace) -> CheckResult:
-        if not trace.ended_by:
+        ending = ending_of(trace)
+        if not ending:
             return self.unknown(NO_ENDING)
-        return self.passed("by itself") if trace.ended_by == BY_ITSELF else self.failed(f"cut off: {trace.ended_by}")
+        return self.passed("by itself") if ending == BY_ITSELF else self.failed(f"cut off: {ending}")
 
 
 def judges_arguments(case: Case) -> bool:
     """Whether a check of the case looks at the schemas of tools: they are large, and no other does."""
     return any(spec.name == ValidArguments.name for _, spec in case.all_checks)
-
-
-def judges_end(case: Case) -> bool:
-    """Whether a check judges how a turn ended: then a limit that cuts it off is a finding, and no error."""
-    return any(spec.name == EndedByItself.name for _, spec in case.all_checks)

@@ -38,7 +38,7 @@ from carob.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFi
 from carob.suites.formats.builder import CaseBuilder, Expectations, SuiteBuilder
 from carob.suites.shapes.foreign import find_misfits
 from carob.targets.recordings.result_files import ALIKE, IDENTITY, normalize_said
-from carob.text.wording import kind, quoted
+from carob.text.wording import did_you_mean, join_words, kind, quoted
 
 OWN_KEYS = ("prompts", "tests", "providers", "targets", "defaultTest", "scenarios", "redteam")
 MOST_CASES = 1_000_000
@@ -79,9 +79,9 @@ class Prompt(NamedTuple):
     id: str = ""
 
     def is_among(self, names: Sequence[object]) -> bool:
-        """Whether one of the names of a test's `prompts` is its label or id, or the group before a colon of either."""
+        """Whether one of the names of a test's `prompts` is its label, id or text, or the group before a colon."""
         groups = tuple(f"{name.removesuffix(':*')}:" for name in names if isinstance(name, str))
-        return any(own in names or own.startswith(groups) for own in (self.label, self.id) if own)
+        return any(own in names or own.startswith(groups) for own in (self.label, self.id, self.text) if own)
 
 
 class TestCase(NamedTuple):
@@ -254,14 +254,25 @@ class ConfigReader:
         except BadTemplateError as error:
             self._skip(test, f"{error}")
             return
-        chosen = test.tree.get("prompts")
-        selected = [prompt for prompt in prompts if prompt.is_among(chosen)] if isinstance(chosen, list) else prompts
-        for prompt in selected or prompts:
+        for prompt in self._select(test, prompts):
             for number, (values, written) in enumerate(expanded, 1):
                 parts = [test.name]
                 parts += [f"prompt {prompts.index(prompt) + 1}"] if len(prompts) > 1 else []
                 parts += [str(number)] if len(expanded) > 1 else []
                 self._case(test, " / ".join(parts), prompt, values, written)
+
+    def _select(self, test: TestCase, prompts: Sequence[Prompt]) -> Sequence[Prompt]:
+        """The prompts that a test names, or all; a name that no prompt has is a problem of the file."""
+        chosen = test.tree.get("prompts")
+        if not isinstance(chosen, list) or not chosen:
+            return prompts
+        for index, name in enumerate(chosen):
+            if not any(prompt.is_among([name]) for prompt in prompts):
+                labels = [label for prompt in prompts if (label := prompt.label or prompt.id)]
+                near = did_you_mean(str(name), labels) or (f"Known: {join_words(labels, 'and')}." if labels else "")
+                message = f"no prompt is called {quoted(str(name))}. {near}".rstrip()
+                self._suite.diagnostics.append(test.entry.problem(message, "unknown-value", "prompts", index))
+        return [prompt for prompt in prompts if prompt.is_among(chosen)]
 
     def _expand(self, test: TestCase) -> Iterator[tuple[dict[str, Any], Tree]]:
         """The variables of a test, and as results have them; where one is a list, each of its values in turn."""

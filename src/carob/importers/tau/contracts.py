@@ -1,8 +1,8 @@
 """Tasks of tau-bench and tau2 as contracts: the writes of the gold actions and no other, and words of some answer.
 
 Both rewards ask whether the database is the one after the gold actions. A file of tasks holds no database: the contract
-is that the calls that change something were made with the same arguments and succeeded, and that no tool that changes
-something in any task of the file succeeded with others. Calls of the simulated user are those of `user.NAME`.
+is that the calls that change something were made with the same arguments and succeeded, and that no other call that may
+change something, by the name of its tool, succeeded. Calls of the simulated user are those of `user.NAME`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,22 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from carob.model.verdict import OWN_RULE
+from carob.suites.diagnostics import Path
+from carob.suites.formats.builder import Expectations
+from carob.text.tool_names import is_any_named
+
 USER = "user."
-NO_WRITES = "the database: it must be unchanged, but no task in the file names a tool that changes it"
-"""What is not judged where the gold changes nothing, and nothing is known that could."""
-_READS = re.compile(r"(?:get|find|search|list|check|look|lookup|read|fetch|query|show|view|calculate|think)(?:_|$)")
-_HANDS_OVER = re.compile(r"(?:transfer|request)\w*_human_agents?(?:_|$)")
+_READS = (
+    "get", "find", "search", "list", "check", "look", "lookup", "read", "fetch", "query", "show", "view", "calculate",
+    "think",
+)  # fmt: skip
+_HANDS_OVER = ("transfer*_human_agent", "request*_human_agent")
+_HARMLESS = (
+    *(f"{by}{name}{rest}" for by in ("", USER) for name in _READS for rest in ("", "_*")),
+    *(f"{by}{name}{rest}" for by in ("", USER) for name in _HANDS_OVER for rest in ("", "s", "_*", "s_*")),
+)
+"""Tools that change nothing, by their names: reads, sums, thoughts and a hand-over."""
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 
 
@@ -28,9 +39,8 @@ class Action(NamedTuple):
 
     @property
     def writes(self) -> bool:
-        """Whether it may change something, by its name: reads, sums, thoughts and a hand-over change nothing."""
-        name = self.tool.removeprefix(USER)
-        return not (_READS.match(name) or _HANDS_OVER.match(name))
+        """Whether it may change something, by its name."""
+        return not is_any_named(_HARMLESS, self.tool)
 
 
 def writing_tools(actions: Iterable[Action]) -> list[str]:
@@ -41,6 +51,17 @@ def expect_writes(actions: Sequence[Action], tools: Sequence[str]) -> list[dict[
     """The writes of the gold one to one, and no other write with `tools`."""
     writes = [action for action in actions if action.writes]
     return [*_expected_writes(writes), *_forbidden_writes(writes, tools)]
+
+
+def forbid_other_writes(case: Expectations, tools: Sequence[str], path: Path) -> None:
+    """No tool but these, and those that change nothing, succeeded."""
+    rule = {
+        "id": "no-other-writes",
+        "why": "The database is as after the gold actions.",
+        "each": {"call": "*", "success": True, "except": [*_HARMLESS, *tools]},
+        "at_most": 0,
+    }
+    case.check(OWN_RULE, {"rule": rule}, path)
 
 
 def _expected_writes(writes: Sequence[Action]) -> Iterator[dict[str, Any]]:

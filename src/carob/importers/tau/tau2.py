@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Required, TypedDict
 
 from carob.importers.tau.contracts import (
-    NO_WRITES,
     USER,
     Action,
     expect_actions,
     expect_words,
     expect_writes,
+    forbid_other_writes,
     writing_tools,
 )
 from carob.suites.diagnostics import Path
@@ -130,14 +130,16 @@ def _add_case(
             message = f"unknown reward {quoted(str(kind))}. Known: {join_words(_KINDS, 'and')}."
             suite.problem((*at, "reward_basis", index), message, "unknown-value")
     # Without a list of actions tau2 compares no database; with an empty one, it must be as it was.
-    calls = expect_writes(actions, tools) if "DB" in basis and criteria.get("actions") is not None else []
+    judges_database = "DB" in basis and criteria.get("actions") is not None
+    calls = expect_writes(actions, tools) if judges_database else []
     if "ACTION" in basis:  # what the database shows was done needs no second call
         calls += expect_actions([action for action in actions if "DB" not in basis or not action.writes])
     words = expect_words(criteria.get("communicate_info") or ()) if "COMMUNICATE" in basis else {}
-    unjudged = [*_unjudged_criteria(criteria, basis)]
-    if "DB" in basis and criteria.get("actions") is not None and not tools:
-        unjudged.append(NO_WRITES)
-    expectations: dict[str, Any] = {"tool_calls": calls, "in_any_turn": words, "unjudged": unjudged}
+    expectations: dict[str, Any] = {
+        "tool_calls": calls,
+        "in_any_turn": words,
+        "unjudged": _unjudged_criteria(criteria, basis),
+    }
     fields = {"outcome": "completed", "ended": True, **{key: value for key, value in expectations.items() if value}}
     places = {
         "tool_calls": (*at, "actions"),
@@ -149,6 +151,8 @@ def _add_case(
     skip = "" if criteria else "it has no evaluation_criteria"
     case = suite.case(str(task.get("id", "")), _script(task), path, metadata=metadata, skip=skip)
     case.expect(fields, path, places)
+    if judges_database:
+        forbid_other_writes(case, tools, (*at, "actions"))
 
 
 def _unjudged_criteria(criteria: Mapping[str, Any], basis: Sequence[str]) -> Sequence[str]:

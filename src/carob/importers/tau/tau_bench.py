@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any, Required, TypedDict
 
-from carob.importers.tau.contracts import NO_WRITES, Action, expect_words, expect_writes, writing_tools
+from carob.importers.tau.contracts import Action, expect_words, expect_writes, forbid_other_writes, writing_tools
 from carob.suites.diagnostics import Document, Path, RefusedError, refuse
 from carob.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
 from carob.suites.formats.builder import SuiteBuilder, TextPlaces
@@ -101,16 +101,18 @@ def _actions(task: Mapping[str, Any], path: Path, suite: SuiteBuilder) -> list[A
 def _add_case(
     suite: SuiteBuilder, name: str, task: Mapping[str, Any], path: Path, actions: list[Action], tools: list[str]
 ) -> None:
-    calls = expect_writes(actions, tools)
     fields: dict[str, Any] = {"outcome": "completed", "ended": True}
-    fields |= {"tool_calls": calls} if calls else {"unjudged": [NO_WRITES]}
+    if calls := expect_writes(actions, tools):
+        fields["tool_calls"] = calls
     if words := expect_words([str(word) for word in task.get("outputs") or ()]):
         fields["in_any_turn"] = words
     places = {"tool_calls": (*path, "actions"), "in_any_turn": (*path, "outputs")}
     metadata = {"user_id": task["user_id"]} if "user_id" in task else {}
     skip = "" if task else "every run of it ended before its task was recorded"
     prompt = task["instruction"] if task else "(no task)"
-    suite.case(name, prompt, path, metadata=metadata, skip=skip).expect(fields, path, places)
+    case = suite.case(name, prompt, path, metadata=metadata, skip=skip)
+    case.expect(fields, path, places)
+    forbid_other_writes(case, tools, (*path, "actions"))
 
 
 def _python_tasks(text: str) -> tuple[list[tuple[Any, Path]], Document]:

@@ -14,7 +14,6 @@ from typing import Annotated, ClassVar, Literal, cast, get_origin, get_type_hint
 import msgspec
 from msgspec import Meta, Struct, field
 
-from carob.checks.tools.validity import judges_end
 from carob.errors import ConfigError
 from carob.plugins.code import load
 from carob.providers.base import read_ending
@@ -240,9 +239,6 @@ class OpenAiTarget(ServiceTarget[OpenAiOptions]):
                 buffer.check("the turn")
                 return
         buffer.ended_by = "step limit"
-        if not judges_end(talk.case):
-            message = f"the model still requests tools after {self._options.max_steps} steps: max_steps"
-            raise TargetError("agent", message)
 
     def build_request(self, talk: HttpConversation, prompt: str) -> WireRequest:
         options = self._options

@@ -113,7 +113,7 @@ def _build_call(call: CallSoFar) -> ToolCall:
         success=call.success,
         missing_fields=missing_fields(parse_result(result)),
         started_at=call.started_at,
-        ended_at=call.ended_at,
+        ended_at=call.ended_at if call.ran else None,
         unfinished=not call.ran,
         parent=call.parent,
     )

@@ -9,7 +9,6 @@ from uuid import uuid4
 
 from msgspec import structs
 
-from carob.checks.tools.validity import judges_end
 from carob.evidence.recorder import RanCall
 from carob.evidence.spans.trace_context import enter_turn
 from carob.model.suite import Case
@@ -82,7 +81,7 @@ class GraphConversation:
             entries = timeline((), book, known_ids)
             self._context.recorder.tool_calls = list(tool_calls(entries, book, in_tool_nodes=schemas))
             self._context.recorder.messages = list(as_messages(entry.message for entry in entries))
-            if _is_out_of_steps(error) and judges_end(case):
+            if _is_out_of_steps(error):
                 return self._cut_off(case, book, entries, started_at)
             raise
         finally:
@@ -118,11 +117,7 @@ class GraphConversation:
             state=_state(state),
         )
         trace = self._context.recorder.with_ran_calls(trace)
-        if trace.final_message == OUT_OF_STEPS and judges_end(case):
-            return structs.replace(trace, ended_by=STEPS)
-        if trace.final_message == OUT_OF_STEPS:
-            raise TargetError("agent", f"the agent ran out of steps ({self._limit}): {MORE_STEPS}", partial=trace)
-        return trace
+        return structs.replace(trace, ended_by=STEPS) if trace.final_message == OUT_OF_STEPS else trace
 
     def _cut_off(self, case: Case, book: TurnRecorder, entries: Sequence[WrittenMessage], started_at: float) -> Trace:
         """What was seen of a turn that ran into the limit of its graph."""

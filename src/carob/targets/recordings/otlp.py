@@ -24,7 +24,7 @@ from carob.model.trace import Message, Trace
 from carob.providers.messages import find_prompts
 from carob.targets.base import RunContext, TargetError
 from carob.targets.conversation import converse
-from carob.targets.short_form import NO_PAGE, NO_TELEMETRY
+from carob.targets.short_form import NO_TELEMETRY
 from carob.targets.wrappers.telemetry import plugins_left_out, without_plugins
 from carob.text.wording import pluralize
 
@@ -165,7 +165,7 @@ def is_otlp(file: BufferedReader) -> bool:
 
 
 def _trace(case: Case, prompt: str, reading: TurnEvidence, records: list[SpanRecord]) -> Trace:
-    unobserved = {"telemetry": NO_TELEMETRY, "page": NO_PAGE, "tools": reading.unproved}
+    unobserved = {"telemetry": NO_TELEMETRY, "tools": reading.unproved}
     unobserved["final_message"] = "" if reading.answer else NO_ANSWER
     began, ended = min(r.started for r in records), max(r.ended for r in records)
     return Trace(

@@ -313,7 +313,7 @@ def _one_turn(form: Trace | Short, case: Case, prompt: str) -> Trace:
     if form.input and form.input != prompt:
         raise TargetError("not-recorded", OTHER_PROMPT)
     if isinstance(form, Short):
-        return to_trace(form, case, has_page=True)
+        return to_trace(form, case)
     if form.error is not None:
         raise TargetError(form.error.kind, form.error.message, detail=form.error.detail, partial=form)
     return form
@@ -396,7 +396,7 @@ def _build_trace(form: Trace | Short, case_id: str, input: str = "") -> Trace:
         return structs.replace(whole, metadata={**whole.metadata, **table(form.metadata)}) if form.metadata else whole
     case = Case(id=case_id, prompt=form.input or input, checks=())
     try:
-        return to_trace(form, case, has_page=True)
+        return to_trace(form, case)
     except TargetError as error:  # the recording says that the turn broke
         partial = error.partial or Trace(case_id=case_id)
         return structs.replace(partial, error=TraceError(error.kind, error.message))

@@ -22,7 +22,7 @@ from carob.providers.catalog import find_api
 from carob.providers.messages import SYSTEM, ChatMessage, find_prompts
 from carob.proxy.tape.file import Exchange, read_tape
 from carob.proxy.tape.settings import MODELS
-from carob.targets.short_form import NO_PAGE, NO_TELEMETRY
+from carob.targets.short_form import NO_TELEMETRY
 
 NO_ANSWER = "no reply of a model contains the answer"
 NOT_PROVED = "only the traffic with models was recorded"
@@ -177,7 +177,7 @@ def _turn_trace(
     evidence = read_traffic(traffic, exchanges, answer)
     # When it was asked and answered is not on a tape.
     calls = tuple(structs.replace(call, started_at=None, ended_at=None) for call in evidence.calls)
-    unobserved = {"telemetry": NO_TELEMETRY, "page": NO_PAGE, "tools": NOT_PROVED}
+    unobserved = {"telemetry": NO_TELEMETRY, "tools": NOT_PROVED}
     trace = Trace(
         case_id=case,
         input=prompt,

@@ -61,7 +61,7 @@ def refused(subject: Subject) -> Iterator[Mutant]:
 
 def claimed(subject: Subject) -> Iterator[Mutant]:
     calls = subject.trace.tool_calls
-    if any(call.success is False or call.error for call in calls) and not any(call.success for call in calls):
+    if any(call.success is False for call in calls) and not any(call.success for call in calls):
         change = "the answer claimed success after a tool had failed"
         yield Mutant(subject.with_answer(SUCCESS_CLAIM), change)
 

@@ -76,7 +76,7 @@ def _spans(trace: Trace) -> list[dict[str, Any]]:
                 "tool_arguments": json.dumps(call.arguments, default=str),
                 "tool_response": text_of_result(call),
             },
-            "status": "error" if call.error or call.success is False else "unset",
+            "status": "error" if call.success is False else "unset",
         }
         for number, call in enumerate(trace.tool_calls)
     ]

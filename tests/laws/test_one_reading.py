@@ -1,0 +1,209 @@
+"""Law 17: one fact, one reading at all doors. What a call came to is read alike by checks, rules and coverage."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+import carob
+from carob.analysis.check.judges import prepare_judge
+from carob.analysis.coverage.kinds import kind_of
+from carob.model.trace import Trace
+from carob.plugins.project import Project
+from laws.coverage import Coverage, require
+from laws.samples import build_trace, judge, read_case
+
+State = Literal["succeeded", "failed", "open", "waiting", "requested", "contradicts itself"]
+PARTS: Mapping[str, tuple[Any, ...]] = {
+    "started": (True, False),
+    "unfinished": (False, True),
+    "ended_at": (None, 1001.0),
+    "success": (None, True, False),
+    "error": (None, "the bank is closed"),
+    "result": (None, {"id": 7}),
+}
+COMBINATIONS = [
+    {key: value for key, value in zip(PARTS, values, strict=True) if value is not None}
+    for values in itertools.product(*PARTS.values())
+]
+RULES = {
+    "paid-first": {"each": {"call": "ship"}, "needs": {"before": {"call": "pay", "success": True}}},
+    "called-first": {"each": {"call": "ship"}, "needs": {"before": {"call": "pay"}}},
+    "never-paid": {"each": {"call": "pay", "success": True}, "at_most": 0},
+    "asked-for": {"each": {"call": "ship"}, "forbids": {"before": {"call": "pay"}}},
+}
+EXPECTED: Mapping[str, Mapping[str, Any]] = {
+    "tool_calls": {"tool_calls": [{"tool": "pay", "success": True}]},
+    "tool_success": {"outcome": "tool_success", "tool_calls_any": ["pay"]},
+    "tool_requires": {"tool_requires": {"ship": ["pay"]}},
+    "no_false_success": {"no_false_success": True},
+    "only_effects": {"only_effects": []},
+    "exactly": {"only_effects": "exactly", "tool_calls": [{"tool": "ship"}]},
+    "wanted": {"only_effects": "exactly", "tool_calls": [{"tool": "pay"}, {"tool": "ship"}]},
+    "tool_calls_any": {"tool_calls_any": ["pay"]},
+    "tool_calls_none": {"tool_calls_none": ["pay"]},
+    "max_calls": {"max_calls": {"pay": 0}},
+}
+SUCCESS, CALL, PROHIBITION = (
+    ({"succeeded"}, {"failed", "requested", "waiting"}),
+    ({"succeeded", "failed", "open", "waiting"}, {"requested"}),
+    ({"failed", "requested"}, {"succeeded"}),
+)
+REQUEST: tuple[set[str], set[str]] = (
+    set(),
+    {"succeeded", "failed", "open", "waiting", "requested", "contradicts itself"},
+)
+READ_AS: Mapping[str, tuple[set[str], set[str]]] = {
+    **dict.fromkeys(("tool_calls", "tool_success", "tool_requires", "no_false_success", "paid-first"), SUCCESS),
+    **dict.fromkeys(("tool_calls_any", "called-first"), CALL),
+    "exactly": PROHIBITION,
+    "never-paid": ({"failed", "requested", "waiting"}, {"succeeded"}),
+    "wanted": ({"succeeded"}, {"failed", "requested"}),
+    "only_effects": ({"failed", "requested"}, {"succeeded", "open", "waiting"}),
+    **dict.fromkeys(("tool_calls_none", "max_calls", "asked-for"), REQUEST),
+}
+"""The states of the call in which each passes, and those in which it fails; in the others it is unknown."""
+KINDS = {"succeeded": "succeeded", "failed": "failed", "open": "end unknown", "waiting": "end unknown"}
+"""How coverage counts a call; one that never ran, or may not have, was only requested."""
+
+
+def state_of(call: Mapping[str, Any]) -> State:
+    """What a call in the short form came to, by the words of the specification."""
+    if "error" in call or call.get("success") is False:
+        return "failed" if call["started"] else "requested"
+    has_end = call.get("success") is True or "ended_at" in call or "result" in call
+    if not call["started"] or call["unfinished"]:
+        return "contradicts itself" if has_end else "waiting" if call["started"] else "requested"
+    return "succeeded" if has_end else "open"
+
+
+def conversation(call: Mapping[str, Any]) -> dict[str, Any]:
+    ship = {"name": "ship", "started_at": 1002.0, "ended_at": 1003.0, "result": {"id": 8}, "message": "m2"}
+    pay = {"name": "pay", "arguments": {}, "started_at": 1000.0, "message": "m1", **call}
+    return {"input": "p", "final_message": "I have paid it.", "tool_calls": [pay, ship], "ended_by": "itself"}
+
+
+def ask_checks(trace: Trace) -> dict[str, str]:
+    found = {}
+    for name, expected in EXPECTED.items():
+        checks = judge(CASES[name], trace).checks
+        of_pay = [
+            check for check in checks if check.name == {"tool_success": "outcome"}.get(name, next(iter(expected)))
+        ]
+        found[name] = str(of_pay[0].status)
+    return found
+
+
+def ask_rules(judge_all: Any, trace: Trace) -> dict[str, str]:
+    statuses = {"held": "passed", "broken": "failed", "not_triggered": "passed", "unknown": "unknown"}
+    return {verdict.rule: statuses[verdict.outcome] for verdict in judge_all.judge(trace)}
+
+
+CASES = {name: read_case(expected, {"pay": ["paid"]}) for name, expected in EXPECTED.items()}
+
+
+def test_every_door_reads_a_call_alike(record_property: Callable[[str, object], None]) -> None:
+    judge_all = prepare_judge(
+        {"carob": 1, "rules": [{"id": name, "why": "w", **rule} for name, rule in RULES.items()]}, Project()
+    )
+    says = "what a call came to is read alike by checks, rules and coverage"
+    coverage = Coverage(17, says, checks=EXPECTED, doors=("checks", "rules", "check", "coverage"))
+    for call in COMBINATIONS:
+        trace, state = build_trace(conversation(call)), state_of(call)
+        found = ask_checks(trace) | ask_rules(judge_all, trace)
+        for name, status in found.items():
+            passes, fails = READ_AS[name]
+            expected = "passed" if state in passes else "failed" if state in fails else "unknown"
+            coverage.try_one(status == expected, f"{name}: {call} {state}: {status}, not {expected}")
+        kinds = {kind for tool, kind in kind_of(trace) if tool == "pay"}
+        coverage.try_one(kinds == {KINDS.get(state, "refused")}, f"coverage: {call} {state}: {kinds}")
+    require(coverage, record_property)
+
+
+YES_FIRST = {"carob": 1, "rules": [{"id": "yes", "each": {"call": "pay"}, "needs": {"last_user": ["yes"]}}]}
+PAY = {"name": "pay", "result": {"id": 1}}
+SAID = {"role": "user", "content": "Yes, pay it."}
+
+
+@pytest.mark.parametrize(
+    ("trace", "status"),
+    [
+        ({"input": "Yes, pay it.", "tool_calls": [PAY]}, "passed"),
+        ({"input": "Wait.", "tool_calls": [PAY]}, "failed"),
+        ({"messages": [SAID], "tool_calls": [PAY]}, "passed"),
+        ({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant"}, SAID], "tool_calls": [PAY]}, "passed"),
+        ({"messages": [SAID, {"role": "assistant"}], "input": "No, wait.", "tool_calls": [PAY]}, "failed"),
+        ({"messages": [SAID, {"role": "tool"}, {"role": "user", "content": "No"}], "tool_calls": [PAY]}, "unknown"),
+        ({"turns": [{"input": "Yes, pay it.", "tool_calls": [PAY], "final_message": "Paid."}]}, "passed"),
+        ({"turns": [{"input": "Wait.", "tool_calls": [PAY], "final_message": "Paid."}]}, "failed"),
+        ({"tool_calls": [PAY]}, "unknown"),
+        ({"messages": [{"role": "assistant", "content": "Paid."}], "tool_calls": [PAY]}, "unknown"),
+    ],
+)
+def test_the_words_of_the_user_are_read_wherever_they_are(trace: dict[str, Any], status: str) -> None:
+    answered = trace if "turns" in trace else {"final_message": "Paid.", **trace}
+    (verdict,) = carob.judge_many(YES_FIRST, [answered])
+    assert [str(check.status) for check in verdict.checks] == [status]
+
+
+async def answer(prompt: str) -> dict[str, Any]:
+    return {"final_message": "Done.", "tool_calls": []}
+
+
+ASKS = {"outcome": "needs_input", "must_allow_override_actions": ["Snooze"]}
+
+
+def test_doors_agree_about_an_answer_without_a_page(tmp_path: Path) -> None:
+    suite = carob.suite("s", [carob.case("A", "p", **{key: ASKS[key]}) | {"id": key} for key in ASKS])
+    recording = tmp_path / "r.jsonl"
+    forms = [{"case_id": key, "final_message": "Done.", "tool_calls": []} for key in ASKS]
+    recording.write_text("".join(f"{json.dumps(form)}\n" for form in forms))
+    found = {
+        "python": [str(record.status) for record in carob.run(suite, answer)],
+        "replay": [str(record.status) for record in carob.run(suite, f"replay:{recording}")],
+        "judge": [
+            str(carob.judge(case, form).status) for case, form in zip(carob.load_suite(suite).cases, forms, strict=True)
+        ],
+    }
+    assert list(found.values()) == [["FAIL", "FAIL"]] * 3
+
+
+LIMITS = [{"ended_by": "max_turns"}, {"metadata": {"finish_reason": "length"}}, {"ended_by": "recursion limit"}]
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_a_limit_cuts_a_turn_off_for_every_check(limit: dict[str, Any]) -> None:
+    trace = build_trace({"input": "p", "final_message": "So I", "tool_calls": [], **limit})
+    for expected in ({"outcome": "completed"}, {"ended": True}):
+        assert judge(read_case(expected), trace).status == "FAIL"
+    rule = {"id": "closes", "each": {"user": {"$regex": "p"}}, "needs": {"after": {"call": "close"}}}
+    (verdict,) = prepare_judge({"carob": 1, "rules": [rule]}, Project()).judge(trace)
+    assert verdict.outcome == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("expected", "call", "status"),
+    [
+        ({"only_effects": []}, {"error": "no such order"}, "PASS"),
+        ({"only_effects": []}, {"error": "timed out after 5 s"}, "PARTIAL"),
+        ({"only_effects": []}, {"result": {"id": 1}}, "FAIL"),
+        ({"only_effects": "exactly", "tool_calls": [{"tool": "pay"}]}, {"error": "no such order"}, "FAIL"),
+        ({"only_effects": "exactly", "tool_calls": [{"tool": "pay"}]}, {"result": {"id": 1}}, "PASS"),
+        ({"only_effects": "exactly", "tool_calls": [{"tool": "pay", "success": False}]}, {"error": "no"}, "PASS"),
+        (
+            {"only_effects": "exactly", "tool_calls": [{"tool": "find", "times": {"min": 0, "max": 1}}]},
+            {"error": "no"},
+            "PASS",
+        ),
+    ],
+)
+def test_an_attempt_that_changed_nothing_is_no_effect(
+    expected: dict[str, Any], call: dict[str, Any], status: str
+) -> None:
+    trace = build_trace({"input": "p", "final_message": "Done.", "tool_calls": [{"name": "pay", **call}]})
+    assert judge(read_case(expected, {"pay": []}), trace).status == status
