@@ -23,6 +23,7 @@ from benchmarks.published import (
     rules,
     tau2,
     trail,
+    workbench,
 )
 from benchmarks.published.tau_bench import published_file
 
@@ -41,6 +42,10 @@ def add_commands(commands: Any) -> None:
     simulations = commands.add_parser("tau2", help="results of tau2")
     simulations.add_argument("files", nargs="+", type=Path, help="files with `tasks` and `simulations`")
     simulations.set_defaults(run=_judge_tau2)
+    bench = commands.add_parser("workbench", help="published answers of five models to WorkBench, next to its checker")
+    bench.add_argument("--from", dest="clone", type=Path, required=True, metavar="CLONE", help="a clone of it")
+    bench.add_argument("--python", required=True, help="a Python that has pandas")
+    bench.set_defaults(run=_judge_workbench)
     others = commands.add_parser("peers", help="agentevals, DeepEval and pydantic-evals on the same answers")
     for peer in peers.PEERS:
         others.add_argument(f"--{peer.name}", metavar="PYTHON", help=f"a Python that has {peer.name}")
@@ -129,6 +134,13 @@ def _judge_bfcl(given: argparse.Namespace) -> int:
 def _judge_tau2(given: argparse.Namespace) -> int:
     found = [one for file in given.files for one in tau2.judge_file(file)]
     return 1 if _print("tau2", found, lambda one: one.agrees, lambda one: one.kind) else 0
+
+
+def _judge_workbench(given: argparse.Namespace) -> int:
+    """Fail where Carob passes what WorkBench does not."""
+    judged = list(workbench.judge_clone(given.clone, given.python))
+    print(workbench.agreement_text(judged))
+    return 1 if any(one.status == "PASS" and not one.correct for one in judged) else 0
 
 
 def _judge_peers(given: argparse.Namespace) -> int:

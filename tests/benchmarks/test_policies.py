@@ -188,3 +188,43 @@ def test_the_audit_of_a_policy_counts_what_each_rule_notices() -> None:
     assert (audited.made["once"], audited.killed["once"], audited.alone["once"]) == (1, 1, 1)
     assert (audited.equivalents, audited.false_alarms) == (1, 0)
     assert "1 of 1 wrong conversations" in audit_table(Policy("desk", Contract(rules), ("once",)), audited)
+
+
+def certificate(amount: int) -> list[dict[str, Any]]:
+    return call("send_certificate", {"user_id": "mia", "amount": amount}, "sent")
+
+
+MIA = call("get_user_details", {"user_id": "mia"}, {"membership": "regular", "payment_methods": {}})
+INSURED = call(
+    "get_reservation_details",
+    {"reservation_id": "R2"},
+    {**RESERVATION, "reservation_id": "R2", "insurance": "yes", "passengers": [{}, {}]},
+)
+
+
+@pytest.mark.parametrize(
+    ("looks", "amount", "entitled", "size"),
+    [
+        ([INSURED, LOOK], 100, "held", "held"),
+        ([LOOK, INSURED], 50, "held", "held"),
+        ([INSURED, LOOK], 75, "held", "broken"),
+        ([LOOK], 50, "broken", "held"),
+        ([LOOK], 200, "broken", "broken"),
+    ],
+)
+def test_a_certificate_is_about_any_reservation_that_was_seen(
+    looks: list[Any], amount: int, entitled: str, size: str
+) -> None:
+    judged = outcomes(say("Yes."), MIA, *looks, certificate(amount))
+    assert (judged["certificates-for-those-entitled"], judged["size-of-a-certificate"]) == (entitled, size)
+
+
+@pytest.mark.parametrize(("item", "outcome"), [("8", "held"), ("7", "held"), ("9", "broken")])
+def test_a_new_item_was_shown_by_its_product_or_the_order(item: str, outcome: str) -> None:
+    shown = [
+        *call("get_order_details", {"order_id": "#1"}, ORDER),
+        *call("get_product_details", {"product_id": "5"}, {"variants": {"8": {"item_id": "8"}}}),
+    ]
+    change = call("modify_pending_order_items", {**NEW, "new_item_ids": [item]}, ORDER)
+    trace = carob.trace_from_messages([*say("Yes, please."), *shown, *change])
+    assert str(find_outcomes(read_policy("retail"), trace)["new-items-were-shown"]) == outcome

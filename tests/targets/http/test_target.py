@@ -369,3 +369,21 @@ async def test_what_cannot_be_followed_is_told_at_its_line(
         await opened_and_closed()
     assert str(caught.value).rpartition(" [")[0].removeprefix(f"{caught.value.where}: ") == message
     assert caught.value.where == f"{file}:{line}"
+
+
+@pytest.mark.parametrize("status", ["500 Internal Server Error", "200 OK"])
+async def test_a_connection_that_the_server_closed_is_not_used_again(status: str) -> None:
+    """Some servers close a connection after an answer without saying so."""
+
+    async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(http(json.dumps({"reply": asked.json["message"]}), status=status))
+        await writer.drain()
+        asyncio.get_running_loop().call_later(0.05, writer.close)
+
+    async with serving(answer) as server, opened(*server.target, options={"body": BODY, "answer": "$.reply"}) as target:
+        for prompt in ("one", "two", "three"):
+            if status.startswith("200"):
+                assert (await ask(target, prompt)).final_message == prompt
+            else:
+                with pytest.raises(TargetError, match="500"):
+                    await ask(target, prompt)

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 MISFITS = (404, 405, 406, 415, 501)
 """Statuses of a server that is not what the configuration takes it for."""
 CONNECT = 10.0
-KEPT_ALIVE = 2.0
-"""Seconds that an idle connection is kept: less than servers keep theirs, lest a request meets one that is closing."""
 BACKOFF = 0.2
 LONGEST_WAIT = 60.0
 REDIRECTS = 3
@@ -100,7 +98,7 @@ class Service:
                 event_hooks={"response": [_keep_location]},
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
                 timeout=httpx2.Timeout(options.idle_timeout, connect=CONNECT, pool=None),
-                limits=httpx2.Limits(keepalive_expiry=KEPT_ALIVE),
+                limits=httpx2.Limits(max_keepalive_connections=0),  # a server may close a kept one at any moment
             )
         except (OSError, ValueError, httpx2.InvalidURL) as error:
             raise ConfigError(f"no client can be made: {error_text(error)}.", fix="Check `ca` and `proxy`.") from error
