@@ -213,7 +213,8 @@ def test_a_conversation_that_was_dropped_is_not_begun_anew(tmp_path: Path) -> No
             assert c.allow("pay_invoice", {"id": "A"})
     with guard.conversation("a", user="yes") as c:
         c.report(c.allow("get_invoice", {"id": "A"}), {"total": 80})
-        assert "was not seen" in c.allow("pay_invoice", {"id": "A"}).message
+        why = "the guard follows 2 conversations (--max-conversations), and dropped this one"
+        assert why in c.allow("pay_invoice", {"id": "A"}).message
 
 
 def test_arguments_that_are_too_large_to_judge_are_refused(guard: carob.Guard) -> None:

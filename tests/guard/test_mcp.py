@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,6 +20,7 @@ import carob
 from carob.guard.mcp import HttpGuard, MessageGuard
 from guard.policies import CALLS, write_policy
 
+ONCE = CALLS + "  - { id: once, each: { call: pay_invoice }, at_most: 1 }\n"
 SERVER = """
 import json, sys
 log = open(sys.argv[1], "a", buffering=1)
@@ -137,55 +139,154 @@ def test_a_killed_guard_ends_the_way_to_the_server(client: Client) -> None:
 
 
 class _Server(BaseHTTPRequestHandler):
+    """Hands out sessions, if it has them, and takes any."""
+
     calls: list[str]
+    others: list[str]
+    sessions: Iterator[str] | None
 
     def do_POST(self) -> None:
         message = json.loads(self.rfile.read(int(self.headers["content-length"])))
         if message["method"] == "tools/call":
-            type(self).calls.append(message["params"]["name"])
+            self.calls.append(message["params"]["name"])
         answer = json.dumps({"jsonrpc": "2.0", "id": message.get("id"), "result": {"content": []}}).encode()
         is_stream = message.get("id") == 2
         body = b"event: message\ndata: " + answer + b"\n\n" if is_stream else answer
         self.send_response(200)
         self.send_header("content-type", "text/event-stream" if is_stream else "application/json")
         self.send_header("content-length", str(len(body)))
+        if message["method"] == "initialize" and self.sessions is not None:
+            self.send_header("Mcp-Session-Id", next(self.sessions))
         self.end_headers()
         self.wfile.write(body)
+
+    def do_other(self) -> None:
+        self.others.append(self.command)
+        self.send_response(200)
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    do_GET = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_other
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
 
 
-def test_a_server_over_http_is_guarded_by_session(tmp_path: Path) -> None:
-    handler = type("Handler", (_Server,), {"calls": []})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    front = HttpGuard(
-        carob.Guard(write_policy(tmp_path, CALLS), seam="mcp"), f"http://127.0.0.1:{server.server_port}/mcp"
-    )
-    front.open()
+class Front:
+    """A guard in front of such a server."""
 
-    def post(message: object, session: str) -> tuple[int, str]:
-        address = urlsplit(front.url)
+    def __init__(self, folder: Path, *, has_sessions: bool = True, **how: Any) -> None:
+        sessions = (f"s-{number}" for number in count()) if has_sessions else None
+        self.server = type("Server", (_Server,), {"calls": [], "others": [], "sessions": sessions})
+        self._behind = ThreadingHTTPServer(("127.0.0.1", 0), self.server)
+        threading.Thread(target=self._behind.serve_forever, daemon=True).start()
+        self._policy = write_policy(folder, ONCE)
+        self.begin(**how)
+
+    def begin(self, **how: Any) -> None:
+        self.asked = carob.Guard(self._policy, seam="mcp", **how)
+        self.guard = HttpGuard(self.asked, f"http://127.0.0.1:{self._behind.server_port}/mcp")
+        self.guard.open()
+
+    def close(self) -> None:
+        self.guard.close()
+        self._behind.shutdown()
+        self._behind.server_close()
+
+    def send(self, method: str, message: object, session: str | None = None) -> tuple[int, str, str]:
+        """The status, the body, and the session that was handed out."""
+        address = urlsplit(self.guard.url)
         connection = HTTPConnection(address.netloc, timeout=10)
-        headers = {"content-type": "application/json", "mcp-session-id": session}
-        connection.request("POST", address.path, json.dumps(message), headers)
+        headers = {"content-type": "application/json"} | ({"mcp-session-id": session} if session is not None else {})
+        connection.request(method, address.path, None if message is None else json.dumps(message), headers)
         reply = connection.getresponse()
         text = reply.read().decode()
         connection.close()
-        return reply.status, text
+        return reply.status, text, reply.headers.get("mcp-session-id", "")
 
-    try:
-        for session in ("one", "two"):
-            post({"jsonrpc": "2.0", "method": "notifications/initialized"}, session)
-        assert "Look an invoice up" in post(call(1, "pay_invoice", id="A"), "one")[1]
-        assert "event: message" in post(call(2, "get_invoice", id="A"), "one")[1]
-        assert "isError" not in post(call(3, "pay_invoice", id="A"), "one")[1]
-        assert "isError" in post(call(4, "pay_invoice", id="A"), "two")[1]
-        assert "was not seen" in post(call(5, "pay_invoice", id="A"), "never begun")[1]
-        assert post([call(6, "pay_invoice", id="A")], "one")[0] == 400
-        assert handler.calls == ["get_invoice", "pay_invoice"]
-    finally:
-        front.close()
-        server.shutdown()
-        server.server_close()
+    def initialize(self) -> str:
+        session = self.send("POST", {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}})[2]
+        self.send("POST", {"jsonrpc": "2.0", "method": "notifications/initialized"}, session or None)
+        return session
+
+    def call(self, number: int, tool: str, session: str | None = None) -> str:
+        return self.send("POST", call(number, tool, id="A"), session)[1]
+
+
+@pytest.fixture
+def front(tmp_path: Path) -> Iterator[Front]:
+    front = Front(tmp_path)
+    yield front
+    front.close()
+
+
+def test_a_server_over_http_is_guarded_by_session(front: Front) -> None:
+    one, two = front.initialize(), front.initialize()
+    assert "Look an invoice up" in front.call(1, "pay_invoice", one)
+    assert "event: message" in front.call(2, "get_invoice", one)
+    assert "isError" not in front.call(3, "pay_invoice", one)
+    assert "isError" in front.call(4, "pay_invoice", one), "it was paid once"
+    assert "isError" in front.call(5, "pay_invoice", two)
+    assert front.send("POST", [call(6, "pay_invoice", id="A")], one)[0] == 400
+    assert front.server.calls == ["get_invoice", "pay_invoice"]
+
+
+@pytest.mark.parametrize("session", ["made-up", "", None, "s-1"])
+def test_a_session_that_the_server_did_not_hand_out_is_refused(front: Front, session: str | None) -> None:
+    """Each of them would begin to count again."""
+    front.initialize()
+    assert front.send("POST", {"jsonrpc": "2.0", "method": "notifications/initialized"}, session)[0] == 404
+    assert "did not hand out this session" in front.call(1, "get_invoice", session)
+    assert front.server.calls == []
+
+
+def test_a_server_without_sessions_has_one_conversation(tmp_path: Path) -> None:
+    front = Front(tmp_path, has_sessions=False)
+    assert front.initialize() == ""
+    front.call(1, "get_invoice")
+    front.initialize()
+    assert "isError" not in front.call(3, "pay_invoice")
+    assert "isError" in front.call(4, "pay_invoice"), "it was paid once"
+    assert "did not hand out" in front.call(5, "get_invoice", "made-up")
+    front.close()
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "GET", "OPTIONS"])
+def test_no_other_method_brings_a_body_to_the_server(front: Front, method: str) -> None:
+    session = front.initialize()
+    assert front.send(method, call(1, "pay_invoice", id="A"), session)[0] == 405
+    assert front.server.others == []
+    assert front.send(method, None, session)[0] == (200 if method in ("GET", "DELETE") else 405)
+
+
+def test_sessions_outlive_the_guard_in_a_store(tmp_path: Path) -> None:
+    front = Front(tmp_path, store=tmp_path / "s.sqlite")
+    session = front.initialize()
+    front.call(1, "get_invoice", session)
+    assert "isError" not in front.call(3, "pay_invoice", session)
+    front.guard.close()
+    front.begin(store=tmp_path / "s.sqlite")
+    assert "isError" in front.call(4, "pay_invoice", session), "it was paid once"
+    front.guard.close()
+    front.begin()
+    assert "did not hand out" in front.call(5, "get_invoice", session)
+    front.close()
+
+
+def test_a_full_store_begins_nothing(tmp_path: Path) -> None:
+    front = Front(tmp_path, store=tmp_path / "s.sqlite")
+    session = front.initialize()
+    assert front.asked._store is not None
+    front.asked._store._run("PRAGMA max_page_count = 1")
+    full = "the store cannot be used: database or disk is full"
+    with pytest.raises(carob.CarobError, match=full):
+        front.asked.open("c", is_new=True, metadata={"note": "x" * 60_000})
+    paid = call(1, "pay_invoice", id="A", note="x" * 60_000)
+    assert full in front.send("POST", paid, session)[1]
+    for _ in range(1_000):
+        begun = front.send("POST", {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}})
+        if begun[0] != 200:
+            break
+    assert begun[0] == 503
+    assert full in begun[1]
+    front.close()

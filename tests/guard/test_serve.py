@@ -32,7 +32,8 @@ def post(url: str, body: object, headers: dict[str, str] | None = None) -> tuple
 
 def test_a_program_in_any_language_asks_and_reports(tmp_path: Path) -> None:
     command = [str(Path(sys.executable).with_name("carob")), "guard", "serve", str(write_policy(tmp_path))]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "CAROB_GUARD_TOKEN": "t" * 24})
+    env = {**os.environ, "CAROB_GUARD_TOKEN": "t" * 24}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
     try:
         assert process.stdout is not None
         url = process.stdout.readline().decode().strip()
@@ -46,8 +47,9 @@ def test_a_program_in_any_language_asks_and_reports(tmp_path: Path) -> None:
         assert post(url, {"conversation": "c", "call": pay})[1]["allowed"] is True
     finally:
         process.terminate()
-        process.communicate()
+        _, said = process.communicate()
     assert process.returncode == 0
+    assert said.decode().count("a restart forgets all conversations") == 1
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ from watch.watched import UNASKED, as_request
 AT_ONCE = 2
 PLENTY = 10**6
 """Each process writes numbers of its own."""
-FAILURES = (OSError, sqlite3.Error)
+FAILURES = (OSError, sqlite3.Error, carob.CarobError)
 
 
 class Writer(Protocol):

@@ -42,6 +42,16 @@ SETTINGS = click.option(
     metavar="FILE",
     help="The settings of the agent (default: those of this user).",
 )
+MOST = click.option(
+    "--max-conversations",
+    type=click.IntRange(min=1),
+    default=10_000,
+    metavar="N",
+    help="Follow so many at once. Of more, those that are quiet for longest are dropped, and their calls refused.",
+)
+FORGETS = (
+    "a restart forgets all conversations: a rule such as `at_most` counts from 0 again. Keep them with --store FILE."
+)
 ELSEWHERE = "Install Carob outside of the project, and the guard by that one."
 TOKEN = "CAROB_GUARD_TOKEN"
 """The variable with the token of an address, where a program must know it beforehand."""
@@ -90,7 +100,17 @@ def check(policy: Path, by: str) -> int:
 @click.option("--url", metavar="URL", help="The address of a server that is already running.")
 @PORT
 @JOURNAL
-def mcp(policy: Path, server: tuple[str, ...], url: str | None, port: int, journal: Path | None) -> int:
+@STORE
+@MOST
+def mcp(
+    policy: Path,
+    server: tuple[str, ...],
+    url: str | None,
+    port: int,
+    journal: Path | None,
+    store: Path | None,
+    max_conversations: int,
+) -> int:
     """Guard the way from an agent to an MCP server: calls that break a rule are answered with an error.
 
     The server is started on stdin and stdout, or reached at --url; then the address for the agent is printed.
@@ -98,11 +118,11 @@ def mcp(policy: Path, server: tuple[str, ...], url: str | None, port: int, journ
     from carob.guard.guard import Guard
     from carob.guard.mcp import HttpGuard, guard_stdio
 
-    guard = Guard(policy, journal=journal, seam="mcp")
+    guard = Guard(policy, journal=journal, store=store, most_conversations=max_conversations, seam="mcp")
     if url is None:
         return guard_stdio(guard, server)
     front = HttpGuard(guard, url)
-    return _serve_until_stopped(front, port)
+    return _serve_until_stopped(front, port, keeps=store is not None)
 
 
 @command.command(short_help="Answer decisions over HTTP, for programs in any language.")
@@ -111,7 +131,10 @@ def mcp(policy: Path, server: tuple[str, ...], url: str | None, port: int, journ
 @JOURNAL
 @STORE
 @KEEP_DAYS
-def serve(policy: Path, port: int, journal: Path | None, store: Path | None, keep_days: float) -> int:
+@MOST
+def serve(
+    policy: Path, port: int, journal: Path | None, store: Path | None, keep_days: float, max_conversations: int
+) -> int:
     """Answer POST /decide on the loopback address. The address has a token in it, and is printed.
 
     CAROB_GUARD_TOKEN sets the token, for a program that must know it beforehand.
@@ -122,13 +145,12 @@ def serve(policy: Path, port: int, journal: Path | None, store: Path | None, kee
         from carob.guard.guard import Guard
         from carob.guard.serve import DecisionServer
 
-        server = DecisionServer(
-            Guard(policy, journal=journal, store=store, keep_seconds=keep_days * 86_400, seam="serve")
-        )
-    return _serve_until_stopped(server, port)
+        kept: dict[str, Any] = {"keep_seconds": keep_days * 86_400, "most_conversations": max_conversations}
+        server = DecisionServer(Guard(policy, journal=journal, store=store, **kept, seam="serve"))
+    return _serve_until_stopped(server, port, keeps=store is not None)
 
 
-def _serve_until_stopped(server: object, port: int) -> int:
+def _serve_until_stopped(server: object, port: int, *, keeps: bool) -> int:
     """Print the address, and serve until the program is asked to end."""
     from carob.errors import UsageError
     from carob.system.loopback_auth import new_token
@@ -139,6 +161,8 @@ def _serve_until_stopped(server: object, port: int) -> int:
     stopped = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stopped.set())
     server.open(port, token)  # type: ignore[attr-defined]
+    if not keeps:
+        click.echo(f"carob: {FORGETS}", err=True)
     try:
         click.echo(server.url)  # type: ignore[attr-defined]
         sys.stdout.flush()

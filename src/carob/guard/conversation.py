@@ -86,10 +86,14 @@ class GuardedConversation:
         journal: DecisionLog | None = None,
         ask: Ask | None = None,
         is_new: bool = True,
+        unseen: str = UNSEEN,
         asks_host: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`asks_host`: where a rule asks for a person, the host asks, and makes the call without asking again."""
+        """`asks_host`: where a rule asks for a person, the host asks, and makes the call without asking again.
+
+        `unseen`: why the beginning of a conversation that is not new is not known.
+        """
         self.id = name
         self.policy = policy
         self.touched = time.monotonic()
@@ -99,6 +103,7 @@ class GuardedConversation:
         self._ask = ask
         self._asks_host = asks_host
         self._clock = clock
+        self._unseen = unseen
         self._lock = threading.RLock()
         self._depth = 0
         self._latest = 0.0
@@ -291,7 +296,7 @@ class GuardedConversation:
             self.touched = time.monotonic()
             if self._log is None or self._depth:
                 if not is_new:
-                    self._append(self._event("gap", text=UNSEEN))
+                    self._append(self._event("gap", text=self._unseen))
                 yield
                 return
             self._depth += 1
@@ -300,7 +305,7 @@ class GuardedConversation:
                     for event in events:
                         self._feed(event)
                     if self._monitor.last_index < 0 and not is_new:
-                        self._append(self._event("gap", text=UNSEEN))
+                        self._append(self._event("gap", text=self._unseen))
                     yield
             except BaseException:
                 # What was not kept did not happen: the next step reads everything again.

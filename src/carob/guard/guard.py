@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 from carob.errors import ConfigError
-from carob.guard.conversation import Ask, GuardedConversation
+from carob.guard.conversation import UNSEEN, Ask, GuardedConversation
 from carob.guard.decision import Decision
 from carob.guard.journal import GuardHeader, GuardJournal
 from carob.guard.policy import GuardPolicy, Seam, load_policy
@@ -30,6 +30,8 @@ KEPT_SECONDS: Final = 86_400.0
 MOST_CONVERSATIONS: Final = 10_000
 MOST_FORGOTTEN: Final = 100_000
 SEAM: Final = "carob.guard.frameworks"
+EXPIRED: Final = "the conversation expired"
+TOO_MANY: Final = "the guard follows {:,} conversations (--max-conversations), and dropped this one for later ones"
 NO_CONVERSATION: Final = (
     "the call belongs to no conversation that the guard knows. Make it within `with guard.conversation():`"
 )
@@ -67,8 +69,8 @@ class Guard:
         self._most = most_conversations
         self._lock = threading.Lock()
         self._conversations: OrderedDict[str, GuardedConversation] = OrderedDict()
-        self._forgotten: dict[str, None] = {}
-        """The ids of conversations that were dropped: one that goes on has a beginning that is not known any more."""
+        self._forgotten: dict[str, str] = {}
+        """The ids of conversations that were dropped, and why: of one that goes on the beginning is not known."""
         self._current: ContextVar[GuardedConversation | None] = ContextVar("carob_guard", default=None)
         self._nowhere = GuardedConversation(self.policy, "", journal=self._journal)
         self._nowhere.end(NO_CONVERSATION)
@@ -109,10 +111,23 @@ class Guard:
                     facts = facts if known is None else known.facts
                     self._store.begin(id, facts)
                 conversation = self._conversations[id] = GuardedConversation(
-                    self.policy, id, facts=facts, log=self._store, journal=self._journal, ask=self._ask, is_new=is_new
+                    self.policy,
+                    id,
+                    facts=facts,
+                    log=self._store,
+                    journal=self._journal,
+                    ask=self._ask,
+                    is_new=is_new,
+                    unseen=self._forgotten.get(id, UNSEEN),
                 )
             self._conversations.move_to_end(id)
             return conversation
+
+    def knows(self, id: str) -> bool:
+        """Whether a conversation with this id began, here or in the store."""
+        if id in self._conversations or id in self._forgotten:
+            return True
+        return self._store is not None and self._store.find(id) is not None
 
     def user(self, text: str) -> None:
         """The user of the current conversation said this."""
@@ -189,10 +204,12 @@ class Guard:
         now = time.monotonic()
         while self._conversations:
             oldest = next(iter(self._conversations.values()))
-            if len(self._conversations) < self._most and now - oldest.touched < self._keep_seconds:
+            is_late = now - oldest.touched >= self._keep_seconds
+            if len(self._conversations) < self._most and not is_late:
                 return
-            oldest.end("the conversation expired")
+            why = EXPIRED if is_late else TOO_MANY.format(self._most)
+            oldest.end(why)
             del self._conversations[oldest.id]
-            self._forgotten[oldest.id] = None
+            self._forgotten[oldest.id] = why
             if len(self._forgotten) > MOST_FORGOTTEN:
                 del self._forgotten[next(iter(self._forgotten))]

@@ -16,7 +16,7 @@ from typing import Any, Final
 import jiter
 import msgspec
 
-from carob.errors import UsageError
+from carob.errors import ConfigError, UsageError
 from carob.evidence.mcp_calls import CALL
 from carob.guard.conversation import GuardedConversation
 from carob.guard.decision import Decision
@@ -27,12 +27,15 @@ from carob.proxy.stdio import Relay
 from carob.proxy.upstream import Upstream
 from carob.system.loopback import Connection, HttpRequest, LoopbackServer, unpack
 from carob.system.loopback_auth import RefusedRequest
-from carob.text.wording import quoted
+from carob.text.wording import quoted, shorten
 
 UNREADABLE: Final = "the message cannot be read as one JSON object"
 NOT_A_REQUEST: Final = -32600
-BEGUN: Final = "notifications/initialized"
+BEGIN: Final = "initialize"
 SESSION: Final = "mcp-session-id"
+NOT_HANDED_OUT: Final = "the server did not hand out this session through the guard: initialize again"
+MOST_DESKS: Final = 10_000
+"""Of an older session it is no longer known which calls were let through and have no result."""
 
 
 class MessageGuard:
@@ -116,6 +119,7 @@ class HttpGuard:
         self._upstream = Upstream(address, "the MCP server", whole_host=True)
         self._server = LoopbackServer(self._serve, "the guard")
         self._desks: dict[str, MessageGuard] = {}
+        self._has_sessions = False
         self._lock = threading.Lock()
 
     def open(self, port: int = 0, token: str = "") -> None:
@@ -134,20 +138,21 @@ class HttpGuard:
         path = self._upstream.base + request.path or "/"
         forwarded = ForwardedRequest(connection, request, self._upstream, path, self._server.url)
         if request.method != "POST":
+            _refuse_unjudged(request)
             return forwarded.hand_on()
         message = read_message(unpack(request))
         if message is None:
             raise RefusedRequest(HTTPStatus.BAD_REQUEST, UNREADABLE)
         request.headers.pop("content-encoding", None)
         request.body = forwarded.body = msgspec.json.encode(message)
-        if message.get("method") not in (CALL, BEGUN):
+        if message.get("method") == BEGIN:
+            return self._begin(forwarded)
+        desk = self._find_desk(request.headers.get(SESSION, ""))
+        if message.get("method") != CALL:
             return forwarded.hand_on()
-        desk = self._find_desk(request.headers.get(SESSION, ""), begins=message["method"] == BEGUN)
         refusal = desk.judge(message)
         if refusal is not None:
             return forwarded.send(ServiceReply.of_json(HTTPStatus.OK, refusal))
-        if message["method"] == BEGUN:
-            return forwarded.hand_on()
         try:
             reply = forwarded.read_reply()
         except RefusedRequest as refused:
@@ -156,14 +161,48 @@ class HttpGuard:
         desk.report(message["id"], _find_answer(reply, message["id"]))
         return forwarded.send(reply)
 
-    def _find_desk(self, session: str, *, begins: bool) -> MessageGuard:
-        """The one of a session. A session without an id is that of the one client there is."""
+    def _begin(self, forwarded: ForwardedRequest) -> bool:
+        """The server hands out a session, if it has sessions: only these are conversations."""
+        reply = forwarded.read_reply()
+        if session := reply.headers.get(SESSION, ""):
+            self._has_sessions = True
+            self._open(session)
+        return forwarded.send(reply)
+
+    def _find_desk(self, session: str) -> MessageGuard:
+        """The one of a session. Where the server has none, that of the one client there is."""
+        try:
+            is_known = self._guard.knows(_name(session)) if session else not self._has_sessions
+        except ConfigError as error:
+            raise RefusedRequest(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
+        if not is_known:
+            raise RefusedRequest(HTTPStatus.NOT_FOUND, NOT_HANDED_OUT)
+        conversation = self._open(session)
         with self._lock:
-            conversation = self._guard.open(f"mcp {session}", is_new=begins or not session)
-            desk = self._desks.get(session)
+            desk = self._desks.pop(session, None)
             if desk is None or desk._conversation is not conversation:
-                desk = self._desks[session] = MessageGuard(conversation)
+                desk = MessageGuard(conversation)
+            self._desks[session] = desk
+            if len(self._desks) > MOST_DESKS:
+                del self._desks[next(iter(self._desks))]
             return desk
+
+    def _open(self, session: str) -> GuardedConversation:
+        try:
+            return self._guard.open(_name(session), is_new=True)
+        except ConfigError as error:
+            raise RefusedRequest(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
+
+
+def _name(session: str) -> str:
+    return f"mcp {session}"
+
+
+def _refuse_unjudged(request: HttpRequest) -> None:
+    """Streams are read and sessions ended without a body: what else comes would reach the server unjudged."""
+    if request.method not in ("GET", "DELETE") or request.body:
+        why = f"{shorten(request.method, 20)} is not guarded: send messages with POST"
+        raise RefusedRequest(HTTPStatus.METHOD_NOT_ALLOWED, why)
 
 
 def read_message(data: bytes) -> dict[str, Any] | None:

@@ -71,7 +71,7 @@ class GuardStore:
             if (version := self._read_version()) < VERSION:
                 self._migrate()
         except (OSError, sqlite3.Error) as error:
-            raise ConfigError(f"the store cannot be used: {error}.", where=self._path, slug="guard-store") from None
+            raise self._unusable(error) from None
         if version > VERSION:
             message = "the store was written by a newer version of Carob."
             raise ConfigError(message, where=self._path, fix="Update Carob.", slug="guard-store")
@@ -156,9 +156,16 @@ class GuardStore:
                 yield
                 self._run("COMMIT")
             except BaseException:
-                with suppress(sqlite3.Error):
+                with suppress(ConfigError):
                     self._run("ROLLBACK")
                 raise
 
     def _run(self, statement: str, *values: object) -> sqlite3.Cursor:
-        return self._database.execute(statement, values)
+        try:
+            return self._database.execute(statement, values)
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: Exception) -> ConfigError:
+        fix = "Free some space, or choose another file." if "full" in str(error) else ""
+        return ConfigError(f"the store cannot be used: {error}.", where=self._path, fix=fix, slug="guard-store")
