@@ -127,22 +127,6 @@ def test_tools_of_mcp_servers_are_known_by_their_own_names(desk: Desk) -> None:
     assert desk.call("mcp__desk__pay_invoice", "t3", id="A").code == OK
 
 
-@pytest.mark.parametrize(
-    ("rules", "name"),
-    [
-        pytest.param([{"call": "pay"}], "pay", id="its-own"),
-        pytest.param([{"call": "mcp__desk__pay"}], "mcp__desk__pay", id="in-full"),
-        pytest.param([{"call": "*"}, {"call": "pay"}], "pay", id="beside-a-rule-for-all"),
-        pytest.param([{"call": "desk__pay"}], "desk__pay", id="with-underscores"),
-    ],
-)
-def test_a_tool_has_the_name_that_rules_give_it(tmp_path: Path, rules: list[dict[str, str]], name: str) -> None:
-    listed = [{"id": f"r{number}", "each": each, "at_most": 1} for number, each in enumerate(rules)]
-    policy = load_policy(write_policy(tmp_path, json.dumps({"carob": 1, "rules": listed})))
-    assert policy.find_name("mcp__my__desk__pay" if name == "desk__pay" else "mcp__desk__pay") == name
-    assert policy.find_name("mcp__pay") == "mcp__pay"
-
-
 def test_a_lookup_that_failed_is_none(desk: Desk) -> None:
     desk.tell("SessionStart", source="startup")
     desk.tell("UserPromptSubmit", prompt="yes")

@@ -125,7 +125,7 @@ class MaxCalls(_CallBudget, Struct, frozen=True):
         return nameless(self.tool)
 
     def judge(self, trace: Trace) -> CheckResult:
-        positions = [index for index, call in enumerate(trace.tool_calls) if is_same_tool(self.tool, call.name)]
+        positions = [index for index, call in enumerate(trace.tool_calls) if is_same_tool(self.tool, call.full_name)]
         if len(positions) > self.most:
             return self.failed(
                 f"{len(positions)} calls: {describe_calls(trace)}",

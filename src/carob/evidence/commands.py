@@ -22,12 +22,12 @@ _SKILL = re.compile(r"(?:^|[/\\])([\w.-]+)[/\\]SKILL\.md\b", re.IGNORECASE)
 
 def line_of_call(call: ToolCall) -> CommandLine | None:
     """The command line that a call asks a shell to run; None for a call of another kind, or without one."""
-    return read_command(_command(call)) if is_shell_tool(call.name) else None
+    return read_command(_command(call)) if is_shell_tool(call.host_name) else None
 
 
 def command_of(call: ToolCall) -> str | None:
     """The same as it was written, to be compared with what processes were asked."""
-    command = _command(call) if is_shell_tool(call.name) else None
+    command = _command(call) if is_shell_tool(call.host_name) else None
     if isinstance(command, list):
         line = read_command(command)
         return line.text if line is not None else shlex.join(map(str, command))
@@ -36,7 +36,7 @@ def command_of(call: ToolCall) -> str | None:
 
 def read_exit_code(call: ToolCall) -> ToolCall:
     """A call of a command with the exit code that its result states: that decides whether it succeeded."""
-    if not is_shell_tool(call.name) or not call.called:
+    if not is_shell_tool(call.host_name) or not call.called:
         return call
     code = call.exit_code if call.exit_code is not None else stated_exit_code(call.result)
     return call if code is None else with_exit_code(structs.replace(call, exit_code=code))
@@ -62,7 +62,7 @@ def is_edit_tool(name: str) -> bool:
 
 def edited_paths(call: ToolCall) -> tuple[str, ...] | None:
     """The files that a call of an edit tool changes; None for a call of another kind."""
-    if not is_edit_tool(call.name):
+    if not is_edit_tool(call.host_name):
         return None
     arguments = parse_result(call.arguments)
     if isinstance(arguments, str):
@@ -77,7 +77,7 @@ def edited_paths(call: ToolCall) -> tuple[str, ...] | None:
 def skills_of(call: ToolCall) -> Iterator[str]:
     """The skills that a call loads: by its tool, or because it reads their file."""
     arguments = parse_result(call.arguments)
-    if is_any_named(PUBLISHED.entries("skill_tools"), call.name):
+    if is_any_named(PUBLISHED.entries("skill_tools"), call.host_name):
         names = arguments if isinstance(arguments, Mapping) else {"name": arguments}
         for key in PUBLISHED.entries("skill_name_keys"):
             if isinstance(name := names.get(key), str) and name:

@@ -170,7 +170,7 @@ class _EventReader:
             call, name = timed.call, f"{prefix} call {place}"
             if call.refused:
                 if not is_end:
-                    self._add(kind="denied", tool=call.name, arguments=call.arguments)
+                    self._add(kind="denied", tool=call.name, server=call.server, arguments=call.arguments)
                     self._add_deeds(refused_deeds(call), name, timed.number)
                 continue
             if were_asked and not is_end:
@@ -215,7 +215,7 @@ class _EventReader:
         for call in [each.call for each in calls if each is timed or (message and each.call.message == message)]:
             if not call.approvals:
                 continue
-            about: dict[str, Any] = {"tool": call.name, "arguments": call.arguments}
+            about: dict[str, Any] = {"tool": call.name, "server": call.server, "arguments": call.arguments}
             for approval in call.approvals:
                 if approval.doubt:
                     self._add(kind="gap", hides=HIDDEN_APPROVALS, tool=call.name, text=approval.doubt)
@@ -236,6 +236,7 @@ class _EventReader:
                 kind="call",
                 index=len(self.events),
                 tool=call.name,
+                server=call.server,
                 call=name,
                 message=message,
                 stretch=self._stretch,
@@ -258,6 +259,7 @@ class _EventReader:
                 kind="cancelled" if was_cancelled else "result",
                 index=len(self.events),
                 tool=call.name,
+                server=call.server,
                 call=name,
                 message=message,
                 stretch=self._stretch,

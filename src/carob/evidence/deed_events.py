@@ -58,7 +58,7 @@ def call_deeds(call: ToolCall) -> Iterator[DeedEvent]:
         yield DeedEvent(EDIT, {"path": path}, call.success, at=call.started_at)
     line = line_of_call(call)
     if line is None:
-        if is_shell_tool(call.name):
+        if is_shell_tool(call.host_name):
             yield DeedEvent(COMMAND, why=f"the command line of a call to {call.name} was not seen")
         return
     for command in line.commands:

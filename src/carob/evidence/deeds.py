@@ -222,7 +222,7 @@ class Deeds:
     @cached_property
     def _lines(self) -> list[tuple[int, ToolCall, CommandLine | None]]:
         calls = enumerate(self._trace.tool_calls)
-        return [(index, call, line_of_call(call)) for index, call in calls if is_shell_tool(call.name)]
+        return [(index, call, line_of_call(call)) for index, call in calls if is_shell_tool(call.host_name)]
 
     def _find_calls(self, pattern: str) -> list[Deed]:
         found: list[Deed] = []
@@ -376,11 +376,11 @@ def _edits_of(call: ToolCall, after_step: int) -> tuple[str, str]:
     paths = edited_paths(call)
     if paths is not None:
         return (paths[0] if paths else call.name), ""
-    if is_shell_tool(call.name):
+    if is_shell_tool(call.host_name):
         line = line_of_call(call)
         if line is None:
             return "", call.name
         later = [c for c in line.commands if c.step > after_step and may_change_files(c)]
         return "", later[0].line[:80] if later else ""
-    harmless = is_any_named(PUBLISHED.entries("harmless_tools"), call.name) or after_step >= 0
+    harmless = is_any_named(PUBLISHED.entries("harmless_tools"), call.host_name) or after_step >= 0
     return "", "" if harmless else call.name

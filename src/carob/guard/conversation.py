@@ -19,7 +19,7 @@ import msgspec
 
 from carob.guard.decision import Decision, decide, refuse
 from carob.guard.policy import GuardPolicy
-from carob.rules.events import ConversationEvent, EventKind, Facts
+from carob.rules.events import ConversationEvent, EventKind, Facts, read_full_name
 from carob.rules.monitor import Monitor
 from carob.text.clean import jsonable
 from carob.text.tool_results import call_success
@@ -145,7 +145,12 @@ class GuardedConversation:
         `message` says which message of the model requested it: calls of one message are never evidence for each other.
         `approval` is what an earlier decision `ask` gave, and a person approved.
         """
-        known: dict[str, Any] = {"message": message, "parallel": parallel, "beside_words": beside_words}
+        known: dict[str, Any] = {
+            "server": read_full_name(tool)["server"],
+            "message": message,
+            "parallel": parallel,
+            "beside_words": beside_words,
+        }
         try:
             frozen = freeze_arguments(arguments)
         except Exception as error:  # noqa: BLE001 - what cannot be read cannot be judged
@@ -341,7 +346,7 @@ class GuardedConversation:
     def _refuse_undecided(self, tool: str, arguments: Any, call: str, why: str) -> Decision:
         """What becomes of a call that nothing could be decided about, and that is not written down."""
         if not self._is_named(tool):
-            return Decision(verdict="allow", tool=tool, call=call)
+            return Decision(verdict="allow", tool=read_full_name(tool)["tool"], call=call)
         decision = refuse(tool, arguments, why, call)
         with suppress(Exception):  # it is refused already, whether that can be written or not
             self._write(None, decision)
@@ -358,13 +363,14 @@ class GuardedConversation:
         if self._why_undecided():
             return []
         kind: EventKind = "call" if decision else "asks_approval" if decision.verdict == "ask" else "denied"
-        about = {"tool": decision.tool, "arguments": decision.arguments, "call": decision.call}
+        about = {"tool": decision.tool, "server": known.get("server", ""), "arguments": decision.arguments}
+        about["call"] = decision.call
         if kind == "call":
             about |= known
         first = self._event(kind, **about)
         if kind != "asks_approval" or not self._asks_host:
             return [first]
-        later = self._event("call", **about, **known, started=False)
+        later = self._event("call", **{**about, **known}, started=False)
         return [first, msgspec.structs.replace(later, index=first.index + 1)]
 
     def _offer_approval(self, decision: Decision) -> str:
@@ -391,6 +397,7 @@ class GuardedConversation:
         if now is not None and now < self._latest:
             now = None
         self._latest = max(self._latest, now or 0.0)
+        about = {**read_full_name(about.pop("tool", "")), **about}
         return ConversationEvent(kind=kind, index=self._monitor.last_index + 1, time=now, **about)
 
     def _note(self, decision: Decision, known: Mapping[str, Any]) -> None:
@@ -440,7 +447,8 @@ def _encode(value: object) -> bytes:
 
 
 def _digest(tool: str, arguments: object) -> str:
-    return hashlib.sha256(msgspec.json.encode([tool, arguments], order="deterministic")).hexdigest()
+    named = [read_full_name(tool)["tool"], arguments]
+    return hashlib.sha256(msgspec.json.encode(named, order="deterministic")).hexdigest()
 
 
 def _cut(text: str) -> str:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from carob.rules.clauses import AtMost, Before, ClausePlan, Last, LastUser, NeverAfter, NeverBefore, Same
 from carob.rules.contract import Mode
-from carob.rules.events import ConversationEvent
+from carob.rules.events import ConversationEvent, read_full_name
 from carob.rules.monitor import Foreseen
 from carob.rules.patterns import Occurrence, Scope
 from carob.rules.sources import Sources
@@ -121,7 +121,9 @@ def decide(foreseen: Sequence[Foreseen], call: ConversationEvent, approved: froz
 def refuse(tool: str, arguments: Any, why: str, call: str = "") -> Decision:
     """The refusal of a call that the guard cannot decide about."""
     reason = Reason(GUARD, "block", is_broken=False, evidence=why)
-    return Decision(verdict="block", tool=tool, arguments=arguments, call=call, reasons=(reason,))
+    return Decision(
+        verdict="block", tool=read_full_name(tool)["tool"], arguments=arguments, call=call, reasons=(reason,)
+    )
 
 
 def _find_fixes(clauses: Sequence[ClausePlan], scope: Scope | str) -> Iterator[str]:

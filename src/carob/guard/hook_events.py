@@ -21,6 +21,7 @@ from carob.guard.journal import GuardHeader, GuardJournal
 from carob.guard.policy import GuardPolicy, read_plain_file
 from carob.guard.store import GuardStore
 from carob.rules.events import Facts
+from carob.text.tool_names import full_name, read_host_name
 from carob.text.wording import error_text, visible
 
 Host: TypeAlias = Literal["claude", "codex"]
@@ -126,7 +127,7 @@ class _Hook:
             return HookAnswer(BLOCK if self._open(event, begins=True).trouble else OK)
         if event.tool_name not in READERS and (file := self._find_protected(event.tool_input)):
             return HookAnswer(BLOCK, f"the call names {file}, which belongs to the guard. Leave it alone")
-        tool = self._policy.find_name(event.tool_name)
+        tool = full_name(*read_host_name(event.tool_name))
         if not self._policy.concerns(tool):
             return HookAnswer()
         self._policy.refuse_changed()
@@ -135,7 +136,7 @@ class _Hook:
         return self._answer_with(decision) if not decision or not conversation.trouble else _trouble_of(conversation)
 
     def _after_call(self, event: HookEvent) -> HookAnswer:
-        tool = self._policy.find_name(event.tool_name)
+        tool = full_name(*read_host_name(event.tool_name))
         if not self._policy.concerns(tool):
             return HookAnswer()
         conversation, call = self._open(event), (tool, _arguments(event))

@@ -17,7 +17,7 @@ from msgspec import Struct, structs
 from carob.errors import ConfigError
 from carob.rules.clauses import After, NeverAfter
 from carob.rules.conditions import CelCondition
-from carob.rules.contract import CompiledRule, Contract, Slots
+from carob.rules.contract import CompiledRule, Contract
 from carob.rules.events import COMMAND, EDIT
 from carob.rules.patterns import EventPattern
 from carob.rules.reading import Surroundings, read_rule
@@ -112,14 +112,17 @@ class GuardPolicy(Struct, frozen=True, dict=True):
 
     def names(self, tool: str) -> bool:
         """Whether a rule that can stop calls speaks of this tool."""
-        slots = self._find_slots(tool)
+        name = self.contract.reading.rename(tool)
+        slots, doubt = self.contract.slots("call", name), self.contract.doubt("call", name)
         numbers = {*slots.requested, *slots.ended}
         numbers |= {number for number, _ in (*slots.forbidden, *slots.forbidden_ended)}
+        numbers |= {*doubt.rules, *(number for number, _ in doubt.clauses)} if doubt is not None else set()
         return not self.guarded.isdisjoint(numbers)
 
     def concerns(self, tool: str) -> bool:
         """Whether a rule speaks of calls of this tool: it stops them, looks back at them, or only watches them."""
-        return any(self._find_slots(tool))
+        name = self.contract.reading.rename(tool)
+        return any(self.contract.slots("call", name)) or self.contract.doubt("call", name) is not None
 
     def mentions(self, tool: str) -> bool:
         """Whether a rule says this name, and not only `*`."""
@@ -134,17 +137,6 @@ class GuardPolicy(Struct, frozen=True, dict=True):
         """The names of tools that rules say."""
         patterns = (pattern for rule in self.contract.rules for pattern in _patterns_of(rule))
         return tuple(sorted({name for pattern in patterns for name in pattern.tools}))
-
-    def find_name(self, tool: str) -> str:
-        """The name that rules know a tool of a coding agent by: `mcp__desk__pay` is pay, unless they say it in full."""
-        prefix, *rest = tool.split("__")
-        if tool in self.contract.reading.tool_names or prefix != "mcp" or len(rest) < 2:
-            return tool
-        names = ["__".join(rest[number:]) for number in range(1, len(rest))]
-        return max([*names, tool], key=lambda name: sum(map(len, self._find_slots(name))))
-
-    def _find_slots(self, tool: str) -> Slots:
-        return self.contract.slots("call", self.contract.reading.rename(tool))
 
     def refuse_seam(self, seam: Seam) -> None:
         """Raise ConfigError if a rule needs what this seam never sees: it would block every call, or none."""

@@ -50,6 +50,10 @@ class AskedApproval(Struct, frozen=True, omit_defaults=True):
     """Why it is not known what the answer was, or which call it was about."""
 
 
+SERVER_MARK: Final = "\x1f"
+"""Between a server and its tool in a full name: no name has it."""
+
+
 class ToolCall(Struct, frozen=True, omit_defaults=True):
     """One call of one tool: requested, started, and finished with a result or an error."""
 
@@ -81,6 +85,18 @@ class ToolCall(Struct, frozen=True, omit_defaults=True):
     """What its server asked a person before it was carried out, in order."""
     unobserved: dict[str, str] = {}
     """Why its `arguments` or `result` were not observed; that is not the same as having none."""
+    server: str = ""
+    """The MCP server of the tool, where the host of the agent names it."""
+
+    @property
+    def full_name(self) -> str:
+        """By which names of suites and rules find it."""
+        return f"{self.server}{SERVER_MARK}{self.name}" if self.server else self.name
+
+    @property
+    def host_name(self) -> str:
+        """As a coding agent spells it: a tool of an MCP server is none of its own, whatever its name."""
+        return f"mcp__{self.server}__{self.name}" if self.server else self.name
 
     def __post_init__(self) -> None:
         """A failure outweighs a success; of a call that a person denied, a success proves nothing."""

@@ -15,7 +15,7 @@ from carob.rules.conditions import CelCondition, Condition
 from carob.rules.events import APPROVAL_KINDS, APPROVALS, TEXT_KINDS, ConversationEvent, Facts, RuleOutcome, RuleVerdict
 from carob.rules.patterns import OF_RESULT, EventPattern
 from carob.rules.talk import ConsentWords
-from carob.text.tool_names import is_every_tool, is_named_in, may_be_same_tool
+from carob.text.tool_names import is_every_tool, is_named_in, may_be_same_tool, why_may_be
 from carob.text.tool_reading import ToolReading
 
 Mode: TypeAlias = Literal["block", "ask", "observe"]
@@ -100,6 +100,14 @@ class Slots(NamedTuple):
         return bool(self.ended or self.forbidden_ended or self.recorded_end or self.stored_end)
 
 
+class NameDoubt(NamedTuple):
+    """A tool that may be one that rules name: why, the rules that it may trigger, the clauses that may look for it."""
+
+    why: str
+    rules: tuple[int, ...]
+    clauses: tuple[ClauseNumber, ...]
+
+
 NO_SLOTS: Final = Slots((), (), (), (), (), (), (), frozenset(), frozenset(), frozenset())
 """Those of an event that concerns no rule."""
 
@@ -122,6 +130,7 @@ class Contract:
         if any(rule.reading != self.reading for rule in rules):
             raise ValueError("the rules read calls in different ways")
         self._slots: dict[tuple[str, str], Slots] = {}
+        self._doubts: dict[tuple[str, str], NameDoubt | None] = {}
 
     def slots(self, kind: str, tool: str) -> Slots:
         """What an event of this kind concerns."""
@@ -132,6 +141,32 @@ class Contract:
                 self._slots.clear()
             slots = self._slots[key] = self._find_slots(lambda pattern: pattern.kind == kind and pattern.names(tool))
         return slots
+
+    def doubt(self, kind: str, tool: str) -> NameDoubt | None:
+        """Whom an event of this kind concerns if the name of its tool means one that they name; usually None."""
+        key = kind, tool
+        if key not in self._doubts:
+            if len(self._doubts) >= KEPT_TOOLS:
+                self._doubts.clear()
+            self._doubts[key] = None if tool in self.reading.tool_names.values() else self._find_doubt(kind, tool)
+        return self._doubts[key]
+
+    def _find_doubt(self, kind: str, tool: str) -> NameDoubt | None:
+        def why(pattern: EventPattern) -> str | None:
+            is_open = kind != "handoff" and pattern.kind == kind and pattern.tools and not pattern.names(tool)
+            return why_may_be(pattern.tools, tool) if is_open else None
+
+        rules = {number: words for number, rule in enumerate(self.rules) if (words := why(rule.each))}
+        clauses = {
+            (number, clause_index): words
+            for number, rule in enumerate(self.rules)
+            for clause_index, plan in enumerate(rule.clauses)
+            for pattern in plan.patterns
+            if (words := why(pattern))
+        }
+        if not (rules or clauses):
+            return None
+        return NameDoubt(next(iter((*rules.values(), *clauses.values()))), tuple(rules), tuple(clauses))
 
     @cached_property
     def ignored(self) -> frozenset[str]:

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from carob.model.trace import SERVER_MARK
+
 EventKind = Literal[
     "user", "says", "call", "start", "result", "cancelled", "asks_approval", "approved", "denied", "handoff", "gap"
 ]
@@ -34,6 +36,8 @@ class ConversationEvent(Struct, frozen=True, omit_defaults=True, kw_only=True):
     index: int
     tool: str = ""
     """The tool, or the agent that a handoff goes to. Of a gap: the only tool that it may hide."""
+    server: str = ""
+    """The MCP server of the tool, where it is known."""
     call: str = ""
     """The id of the call that it belongs to."""
     message: str = ""
@@ -65,6 +69,17 @@ class ConversationEvent(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """It supplies evidence, and is not judged."""
     doubt: str = ""
     """Why its values may not be what they were, such as a secret that was removed."""
+
+    @property
+    def full_name(self) -> str:
+        """By which names of rules find its tool."""
+        return f"{self.server}{SERVER_MARK}{self.tool}" if self.server else self.tool
+
+
+def read_full_name(full_name: str) -> dict[str, str]:
+    """The tool of a full name, and its server, as an event has them."""
+    server, _, tool = full_name.rpartition(SERVER_MARK)
+    return {"tool": tool, "server": server}
 
 
 class Facts(Struct, frozen=True):

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from carob.rules.clauses import AtMost, Clause, Last, Memory, Same, StoredEvent, Trigger
-from carob.rules.contract import NO_SLOTS, CompiledRule, Contract, Slots
+from carob.rules.clauses import AtMost, Clause, Last, Memory, NeverAfter, Same, StoredEvent, Trigger
+from carob.rules.contract import NO_SLOTS, CompiledRule, Contract, NameDoubt, Slots
 from carob.rules.events import (
     APPROVALS,
     BEFORE_ALL,
@@ -128,11 +128,16 @@ class Monitor:
             self._talk.hear(event)
         else:
             self._talk.is_open = False
-        if kind not in self._contract.ignored and (slots := self._contract.slots(kind, event.tool)) is not NO_SLOTS:
+        if kind in self._contract.ignored:
+            return
+        name = event.full_name
+        if (slots := self._contract.slots(kind, name)) is not NO_SLOTS:
             occurrence = Occurrence(event, self._horizon(event))
             self._trigger(slots.requested, occurrence)
             self._forbid(slots.forbidden, occurrence)
             self._record(0, slots.recorded_request, slots.stored_request, occurrence)
+        if name and (doubt := self._contract.doubt(kind, name)) is not None:
+            self._note_doubt(doubt, event)
 
     def _read(self, event: ConversationEvent) -> ConversationEvent:
         """An event as the author of the rules reads it: what the tool is called, and whether its call succeeded."""
@@ -141,10 +146,11 @@ class Monitor:
             call = self._open.get(event.call)
             if call is None or event.error is not None:
                 return event
-            success = reading.judge_success(call.occurrence.event.tool, event.success, event.result)
+            success = reading.judge_success(call.occurrence.event.full_name, event.success, event.result)
             return event if success is event.success else structs.replace(event, success=success)
-        tool = reading.rename(event.tool)
-        return event if tool == event.tool or event.kind == "handoff" else structs.replace(event, tool=tool)
+        name = event.full_name
+        tool = reading.rename(name)
+        return event if tool == name or event.kind == "handoff" else structs.replace(event, tool=tool, server="")
 
     def finish(self, ending: ConversationEnd = BY_ITSELF) -> None:
         """The conversation is over: what had to come later did not come, and calls that have not ended never did."""
@@ -178,8 +184,8 @@ class Monitor:
         """What this call would break, or may break, if it were made next and succeeded; nothing is remembered."""
         if self._reading is not None:
             call = self._read(call)
-        slots = self._contract.slots("call", call.tool)
-        if not (slots.requested or slots.ended or slots.forbidden or slots.forbidden_ended):
+        slots, doubt = self._contract.slots("call", call.full_name), self._contract.doubt("call", call.full_name)
+        if doubt is None and not (slots.requested or slots.ended or slots.forbidden or slots.forbidden_ended):
             return []
         requested = Occurrence(call, self._messages.get(call.message, call.index) if call.message else call.index)
         ended = requested.with_end(ConversationEvent(kind="result", index=call.index, tool=call.tool, success=True))
@@ -200,7 +206,24 @@ class Monitor:
                     if finding is None and state.hidden:
                         finding = RuleFinding(False, f"{occurrence}: {state.hidden}", (call.index,))
                     foreseen += [Foreseen(state.rule, finding)] if finding else []
-        return foreseen
+        return foreseen if doubt is None else [*foreseen, *self._foresee_doubt(doubt, requested)]
+
+    def _foresee_doubt(self, doubt: NameDoubt, call: Occurrence) -> Iterator[Foreseen]:
+        """The rules of which it is not known whether the call would break them, since its name does not tell."""
+        forbidding = [n for n, index in doubt.clauses if self._contract.rules[n].clauses[index].clause is NeverAfter]
+        numbers = [*self._find_doubted(doubt, call), *(n for n in forbidding if n in self._states)]
+        for number in dict.fromkeys(numbers):
+            yield Foreseen(self._contract.rules[number], RuleFinding(False, doubt.why, (call.index,)))
+
+    def _find_doubted(self, doubt: NameDoubt, call: Occurrence) -> list[int]:
+        """The rules that a call may trigger."""
+        rules = self._contract.rules
+        return [n for n in doubt.rules if n not in self._idle and rules[n].each.fits(call) is not False]
+
+    def _note_doubt(self, doubt: NameDoubt, event: ConversationEvent) -> None:
+        """An event may be of a tool that rules name: to them it is a place where one may be hidden."""
+        gap = ConversationEvent(kind="gap", index=event.index, text=doubt.why, is_setup=event.is_setup)
+        self._hide(self._find_doubted(doubt, Occurrence(event, event.index)), doubt.clauses, gap)
 
     def _foresee(self, state: _RuleState, occurrence: Occurrence, fit: Fit) -> list[RuleFinding]:
         trigger = _read_trigger(state.rule.each, occurrence)
@@ -229,7 +252,7 @@ class Monitor:
         """Calls that would trigger a rule if they succeed, and have not ended."""
         for call in self._open.values():
             event = call.occurrence.event
-            if not state.rule.each.names(event.tool):
+            if not state.rule.each.names(event.full_name):
                 continue
             possible = call.occurrence.with_end(ConversationEvent(kind="result", index=event.index, success=True))
             trigger = _read_trigger(state.rule.each, possible) if state.rule.each.fits(possible) is not False else None
@@ -258,11 +281,17 @@ class Monitor:
 
     def _request(self, event: ConversationEvent) -> None:
         occurrence = Occurrence(event, self._horizon(event))
-        slots = self._contract.slots("call", event.tool)
+        slots = self._contract.slots("call", event.full_name)
         call = self._open[event.call] = _OpenCall(occurrence, slots)
         if slots is NO_SLOTS:
             call.has_started = True
-            return
+        else:
+            self._take_request(event, occurrence, call)
+        if (doubt := self._contract.doubt("call", event.full_name)) is not None:
+            self._note_doubt(doubt, event)
+
+    def _take_request(self, event: ConversationEvent, occurrence: Occurrence, call: _OpenCall) -> None:
+        slots = call.slots
         if slots.requested:
             self._trigger(slots.requested, occurrence)
         if slots.forbidden:
@@ -368,7 +397,10 @@ class Monitor:
     def _note_gap(self, gap: ConversationEvent) -> None:
         if gap.hides == APPROVALS and not self._contract.reads_approvals:
             return
-        rules, clauses = self._contract.find_hidden(gap)
+        self._hide(*self._contract.find_hidden(gap), gap)
+
+    def _hide(self, rules: Iterable[int], clauses: Iterable[tuple[int, int]], gap: ConversationEvent) -> None:
+        """What triggers these rules, and what these clauses look for, may be hidden here."""
         for number in rules:
             if number not in self._idle and not gap.is_setup:
                 state = self._state(number)

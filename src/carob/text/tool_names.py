@@ -1,4 +1,7 @@
-"""Names of tools: a suite may name several with `*`, and what is forbidden is seen under every spelling of its name."""
+"""Names of tools: a suite may name several with `*`, and what is forbidden is seen under every spelling of its name.
+
+Every door reads names here. What is called is the full name of a call: its tool, and the MCP server where it is known.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from re import Pattern
 from re import compile as compile_pattern
 from unicodedata import category
 
+from carob.model.trace import SERVER_MARK
 from carob.text.forbidden import widen_name
 from carob.text.regexes import lazy
 from carob.text.words import PUBLISHED
@@ -17,6 +21,7 @@ from carob.text.words import PUBLISHED
 GENERIC = frozenset({"function", "functions", "tool", "tools", "defaultapi", "multitooluse", "mcp", "api"})
 """Name spaces that say nothing of which tool is meant."""
 _JOINTS = lazy.pattern(r"[.:/\\|>#]|__+")
+_OF_HOST = lazy.pattern(r"mcp__(.+?)__(.+)")
 _PLUGIN = lazy.pattern(r"^([A-Z]\w*)-")
 """What some frameworks put before the name of a function: `Desk-send_email`."""
 _REST = lazy.pattern(r"[\W_]+")
@@ -43,9 +48,47 @@ def is_named(pattern: str, called: str) -> bool:
 
 
 def is_any_named(patterns: Collection[str], called: str) -> bool:
+    if SERVER_MARK in called:
+        return any(is_any_named(patterns, spelling) for spelling in find_spellings(called))
     if called in patterns:
         return True
     return any(_pattern(name).fullmatch(called) for name in patterns if "*" in name or OR in name)
+
+
+def read_host_name(spelled: str) -> tuple[str, str]:
+    """The server and the tool of a name as coding agents spell it: `mcp__desk__pay`; no server for any other name."""
+    match = _OF_HOST.fullmatch(spelled)
+    return (match[1], match[2]) if match else ("", spelled)
+
+
+def full_name(server: str, tool: str) -> str:
+    return f"{server}{SERVER_MARK}{tool}" if server else tool
+
+
+@lru_cache(maxsize=4096)
+def find_spellings(called: str) -> tuple[str, ...]:
+    """The names that a full name answers to: `pay` and `mcp__desk__pay` for the tool pay of the server desk."""
+    server, mark, tool = called.partition(SERVER_MARK)
+    return (tool, f"mcp__{server}__{tool}") if mark else (called,)
+
+
+def why_may_be(patterns: Iterable[str], called: str) -> str | None:
+    """Why a call may go to one of these tools, of which it is not known; None where it is known."""
+    tool = _find_possible(tuple(patterns), called)
+    if tool is None:
+        return None
+    shown = find_spellings(called)[-1]
+    line = f"tool_names: {{{shown!r}: {tool!r}}}"
+    return f"{shown!r} was called, which may be {tool!r} with a namespace. If it is, say so: {line}"
+
+
+@lru_cache(maxsize=4096)
+def _find_possible(patterns: tuple[str, ...], called: str) -> str | None:
+    """The tool that a call may go to: its name ends in it after a name space; none where one is that tool."""
+    names = [name for pattern in patterns for name in pattern.split(OR) if not is_every_tool(name)]
+    if any(is_same_tool(name, called) for name in names):
+        return None
+    return next((name for name in names if may_be_same_tool(name, called)), None)
 
 
 @lru_cache(maxsize=4096)
@@ -57,12 +100,15 @@ def is_helper(called: str) -> bool:
 @lru_cache(maxsize=4096)
 def plain_name(called: str) -> str:
     """The name of a call in plain letters, without a name space that says nothing: the same for all its spellings."""
+    called = find_spellings(called)[0]
     return "".join(_own_parts(called)) or called
 
 
 @lru_cache(maxsize=4096)
 def is_same_tool(forbidden: str, called: str) -> bool:
     """Whether a call goes to a tool that is forbidden, under whatever spelling of its name."""
+    if SERVER_MARK in called:
+        return any(is_same_tool(forbidden, spelling) for spelling in find_spellings(called))
     names = ("".join(_own_parts(called)), "".join(_parts(called)))
     return forbidden == called or any(ban.fullmatch(name) for ban in _bans(forbidden) for name in names)
 
@@ -70,6 +116,7 @@ def is_same_tool(forbidden: str, called: str) -> bool:
 @lru_cache(maxsize=4096)
 def may_be_same_tool(forbidden: str, called: str) -> bool:
     """Whether the name of a call ends with a forbidden one after a name space, so that it may be the same tool."""
+    called = find_spellings(called)[-1]
     parts = _parts(_PLUGIN.sub(r"\1.", called))
     return any(ban.fullmatch("".join(parts[at:])) for ban in _bans(forbidden) for at in range(1, len(parts)))
 

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from carob.text.regexes import safe_regex
-from carob.text.tool_names import is_named
+from carob.text.tool_names import find_spellings, is_named
 from carob.text.tool_results import parse_result
 
 
@@ -73,7 +73,10 @@ class ToolReading(Struct, frozen=True, omit_defaults=True):
 
     def rename(self, tool: str) -> str:
         """What a tool is called here."""
-        return self.tool_names.get(tool, tool)
+        names = self.tool_names
+        return (
+            next((names[spelling] for spelling in find_spellings(tool) if spelling in names), tool) if names else tool
+        )
 
     def judge_success(self, tool: str, success: bool | None, result: object) -> bool | None:
         """Whether a call that ended without an error succeeded; `success`: what is known without the author.

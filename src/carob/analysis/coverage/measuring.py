@@ -171,7 +171,7 @@ class CoverageMeter:
         )
         counts[how] += 1
         for name in effect_tools(self._effects):
-            if is_named(name, call.name):
+            if is_named(name, call.full_name):
                 self._effect_counts[name, "done" if how == "succeeded" else "not_done"] += how != "open"
         if not call.called:
             return

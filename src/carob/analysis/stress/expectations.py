@@ -116,7 +116,7 @@ def effects_on(values: Sequence[str], trace: Trace, effects: Sequence[str]) -> s
     return {
         call.name
         for call in trace.tool_calls
-        if is_any_named(effects, call.name) and not set(values).isdisjoint(_leaves(call.arguments))
+        if is_any_named(effects, call.full_name) and not set(values).isdisjoint(_leaves(call.arguments))
     }
 
 
@@ -200,7 +200,9 @@ def _keep_forbidden(expected: Mapping[str, Any], catalog: CheckCatalog) -> Expec
 
 def always_expected(trace: Trace, effects: Sequence[str]) -> Expected:
     """What holds whatever is broken, given what the agent did when nothing was."""
-    usual = dict.fromkeys(call.name for call in trace.tool_calls if call.started and is_any_named(effects, call.name))
+    usual = dict.fromkeys(
+        call.name for call in trace.tool_calls if call.started and is_any_named(effects, call.full_name)
+    )
     of_effects: Expected = {NoFalseSuccess.name: True, OnlyEffects.name: [*usual]} if effects else {}
     outcome: Expected = {} if trace.final_message.strip() else {Outcome.name: "completed"}
     return {**outcome, GroundedNumbers.name: True, NoEffectTwice.name: True, MaxRetries.name: RETRIES, **of_effects}

@@ -199,7 +199,9 @@ class AllocationValid(Check, Struct, frozen=True):
         if unsettled is not None:
             names_alone = trace.why_unobserved("tool_results")
             return Evidence(None, "" if names_alone else f"it is unknown whether {unsettled.name} succeeded")
-        failed = next((call for call in last if call.success is not True and call.name in self.tools), None)
+        failed = next(
+            (call for call in last if call.success is not True and is_any_named(self.tools, call.full_name)), None
+        )
         succeeded = any(call.success is True for call in (last if self.valid else counted))
         if self.valid and failed is not None:
             return Evidence(False, f"the last call to {failed.name} failed: {describe_calls(trace)}")
@@ -211,5 +213,5 @@ class AllocationValid(Check, Struct, frozen=True):
     def _counts(self, call: ToolCall) -> bool:
         """Whether a call is evidence: of `tools_used`, and for a refusal only of a tool that changes something."""
         if not self.valid and self.effects:
-            return is_any_named(self.effects, call.name)
-        return not self.tools or call.name in self.tools
+            return is_any_named(self.effects, call.full_name)
+        return not self.tools or is_any_named(self.tools, call.full_name)

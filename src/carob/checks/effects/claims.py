@@ -111,8 +111,8 @@ class NoFalseSuccess(Check, Struct, frozen=True):
 
     def _contradiction(self, claim: Claim, trace: Trace, all_calls: Sequence[ToolCall]) -> tuple[str, str | None]:
         """What no call supports of a claim, empty if one does; and why it may be true all the same."""
-        succeeded = [call for call in all_calls if call.success is True and is_any_named(claim.tools, call.name)]
-        if succeeded and all(is_shell_tool(call.name) for call in succeeded):
+        succeeded = [call for call in all_calls if call.success is True and is_any_named(claim.tools, call.full_name)]
+        if succeeded and all(is_shell_tool(call.host_name) for call in succeeded):
             return repr(claim.wording), BIND_TO_COMMAND.format(succeeded[0].name)
         words = WordLists.of(self.words)
         admits = bool(find_listed(trace.final_message, "failure", words))
@@ -135,7 +135,7 @@ def calls_so_far(trace: Trace) -> list[ToolCall]:
 
 def _failed_now(claim: Claim, trace: Trace) -> bool:
     """Whether all calls of this turn failed, so that an earlier success is not what the answer claims."""
-    now = [call for call in trace.tool_calls if call.called and is_any_named(claim.tools, call.name)]
+    now = [call for call in trace.tool_calls if call.called and is_any_named(claim.tools, call.full_name)]
     return bool(now) and all(call.success is False for call in now)
 
 
@@ -155,7 +155,7 @@ def _why_unknown(claim: Claim, trace: Trace, all_calls: Sequence[ToolCall]) -> s
         if why := why_unseen(turn, claim.tools):
             return why
     for call in all_calls:
-        if not is_any_named(claim.tools, call.name):
+        if not is_any_named(claim.tools, call.full_name):
             continue
         if call.has_unknown_outcome:
             return f"it is unknown whether {call.name} succeeded"

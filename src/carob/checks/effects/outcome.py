@@ -178,7 +178,7 @@ class Outcome(Check, Struct, frozen=True, dict=True):
 
     def is_failure(self, call: ToolCall) -> bool:
         """Whether a call failed that may: any one, unless the author names some."""
-        return call.success is False and (not self.failing or is_any_named(self.failing, call.name))
+        return call.success is False and (not self.failing or is_any_named(self.failing, call.full_name))
 
     def judge(self, trace: Trace) -> CheckResult:
         if self.outcome in IN_WORDS and not _is_answer(trace.final_message):
@@ -224,7 +224,7 @@ def _is_answer(text: str) -> bool:
 
 def _last_calls(trace: Trace, tools: Sequence[str]) -> list[ToolCall]:
     """The last call of each listed tool, by start order: that is the tool's success."""
-    called = [c for c in trace.tool_calls if c.called and (not tools or is_any_named(tools, c.name))]
+    called = [c for c in trace.tool_calls if c.called and (not tools or is_any_named(tools, c.full_name))]
     if len(called) > 1:
         if all(call.started_at is not None for call in called):
             called.sort(key=lambda call: call.started_at or 0.0)
@@ -236,7 +236,9 @@ def _last_calls(trace: Trace, tools: Sequence[str]) -> list[ToolCall]:
 def _find_call(check: Outcome, trace: Trace) -> Judgement:
     """A listed call that started, or that succeeded."""
     if check.outcome == "tool_started":
-        listed = (c for c in trace.tool_calls if c.started and (not check.tools or is_any_named(check.tools, c.name)))
+        listed = (
+            c for c in trace.tool_calls if c.started and (not check.tools or is_any_named(check.tools, c.full_name))
+        )
         started = next(listed, None)
         return _judge_call(trace, started) if started else Judgement(False, describe_calls(trace))
     last = _last_calls(trace, check.tools)
@@ -249,7 +251,7 @@ def _find_call(check: Outcome, trace: Trace) -> Judgement:
 def _find_not_done(check: Outcome, trace: Trace) -> Judgement:
     """Whether nothing listed succeeded, and the answer asks, refuses, or admits a failure that there was."""
     called = [call for call in trace.tool_calls if call.called and not only_reads(call)]
-    listed = [c for c in called if not check.tools or any(is_same_tool(tool, c.name) for tool in check.tools)]
+    listed = [c for c in called if not check.tools or any(is_same_tool(tool, c.full_name) for tool in check.tools)]
     success = next((call for call in listed if call.success is True), None)
     if success:
         return _judge_call(trace, success)._replace(holds=False)

@@ -91,14 +91,14 @@ class OnlyEffects(ToolCheck, Struct, frozen=True):
             return self._judge_exactly(trace, self.exactly)
         doubt = ""
         for index, call in enumerate(trace.tool_calls):
-            if self._may_have_effect(call) and not _is_any(self.tools, call.name):
+            if self._may_have_effect(call) and not _is_any(self.tools, call.full_name):
                 if call.success is not False:
                     return self.failed(str(call), EvidenceLocation("tool_calls", index=index))
                 doubt = doubt or f"{call.name} failed, and may have had its effect: {why_effective(call)}"
         return self.passed_unless(doubt or why_unseen(trace, self.effects), self._describe(trace))
 
     def _may_have_effect(self, call: ToolCall) -> bool:
-        is_called = call.called and _is_any(self.effects, call.name)
+        is_called = call.called and _is_any(self.effects, call.full_name)
         return is_called and (call.success is not False or bool(why_effective(call)))
 
     def _describe(self, trace: Trace) -> str:
@@ -106,7 +106,7 @@ class OnlyEffects(ToolCheck, Struct, frozen=True):
         tried = dict.fromkeys(
             call.name
             for call in trace.tool_calls
-            if call.called and _is_any(self.effects, call.name) and not self._may_have_effect(call)
+            if call.called and _is_any(self.effects, call.full_name) and not self._may_have_effect(call)
         )
         note = f". A failed attempt is no effect: {', '.join(tried)}" if tried else ""
         return describe_calls(trace) + note

@@ -120,7 +120,7 @@ class NoEffectTwice(ToolCheck, Struct, frozen=True):
 
 def _is_of(tools: Sequence[str], call: ToolCall) -> bool:
     """Whether a call is one of these tools under whatever spelling of its name; without tools, any is."""
-    return not tools or any(is_same_tool(tool, call.name) for tool in tools)
+    return not tools or any(is_same_tool(tool, call.full_name) for tool in tools)
 
 
 def _request_key(call: ToolCall) -> tuple[bytes, tuple[str, ...]]:

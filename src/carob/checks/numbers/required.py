@@ -146,7 +146,7 @@ class MustGroundNumber(Check, Struct, frozen=True):
 
     def _judge_result(self, trace: Trace) -> CheckResult:
         """Whether all that the tool gave there is stated."""
-        tool_calls = [call for call in trace.tool_calls if call.called and is_named(self.from_tool, call.name)]
+        tool_calls = [call for call in trace.tool_calls if call.called and is_named(self.from_tool, call.full_name)]
         ended = [call for call in tool_calls if call.result is not None]
         doubt = (
             trace.why_incomplete("tools")

@@ -341,7 +341,7 @@ class ToolCalls(ToolCheck, Struct, frozen=True, dict=True):
             call.unobserved.get(part)
             for call in trace.tool_calls
             for part in unseen_parts
-            if is_named(self.tool, call.name)
+            if is_named(self.tool, call.full_name)
         ]
         if why := next(filter(None, reasons), None):
             return why
@@ -370,7 +370,7 @@ class ToolCalls(ToolCheck, Struct, frozen=True, dict=True):
 
     def _find_nearest(self, trace: Trace) -> int | None:
         calls = trace.tool_calls
-        alike = [i for i, call in enumerate(calls) if is_named(self.tool, call.name)]
+        alike = [i for i, call in enumerate(calls) if is_named(self.tool, call.full_name)]
         differing = {index: len([*self.pattern.differences(calls[index])]) for index in alike}
         return min(alike, key=lambda i: (not calls[i].called, differing[i] or LONGEST_DIFFERENCE), default=None)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, TypedDict
 
 import msgspec
@@ -27,13 +27,14 @@ from carob.evidence.logs.events import unread
 from carob.evidence.logs.spellings import asks_in_words, speaks_of_calls
 from carob.model.check import CheckProblem, Example, Expected, Field
 from carob.model.suite import Case
-from carob.model.trace import PossibleCall, Trace
+from carob.model.trace import PossibleCall, ToolCall, Trace
 from carob.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from carob.text.tool_names import (
     ANY_EFFECT,
     GROUP_MARK,
     OR,
     effect_tools,
+    find_spellings,
     invisible_in,
     is_any_named,
     is_every_tool,
@@ -41,6 +42,7 @@ from carob.text.tool_names import (
     is_same_tool,
     may_be_same_tool,
     names_unseen_tool,
+    why_may_be,
 )
 
 NUL = "\0"
@@ -75,7 +77,7 @@ class ToolCallsAny(ToolCheck, Struct, frozen=True):
 
     def judge(self, trace: Trace) -> CheckResult:
         for index, call in enumerate(trace.tool_calls):
-            if call.called and is_any_named(self.tools, call.name):
+            if call.called and is_any_named(self.tools, call.full_name):
                 return self.passed(str(call), EvidenceLocation("tool_calls", index=index))
         return self.failed_unless(why_unseen(trace, self.tools), describe_calls(trace))
 
@@ -113,7 +115,7 @@ class ToolCallsNone(ToolCheck, Struct, frozen=True):
 
     def judge(self, trace: Trace) -> CheckResult:
         for index, call in enumerate(trace.tool_calls):
-            if is_same_tool(self.tool, call.name):
+            if is_same_tool(self.tool, call.full_name):
                 return self.failed(str(call), EvidenceLocation("tool_calls", index=index))
         return self.passed_unless(not_ruled_out(trace, self.tool), describe_calls(trace))
 
@@ -122,9 +124,6 @@ def not_ruled_out(trace: Trace, tool: str) -> str | None:
     """Why what was seen does not prove that a tool that is forbidden was not called."""
     if why := trace.why_incomplete("tools"):
         return why
-    for call in trace.tool_calls:
-        if not is_same_tool(tool, call.name) and may_be_same_tool(tool, call.name):
-            return f"{call.name!r} was called, which may be {tool!r} with a namespace. Forbid it by its full name."
     return not_understood(trace, (tool,))
 
 
@@ -136,12 +135,26 @@ def why_unseen(trace: Trace, tools: Sequence[str] = ()) -> str | None:
 def not_understood(trace: Trace, tools: Sequence[str] = ()) -> str | None:
     """Why what was seen does not prove that these tools (or any, if none is named) were not called."""
     listed = () if any(map(is_every_tool, tools)) else tools
+    if why := why_named(trace, listed):
+        return why
     for line in unread(trace.telemetry, trace.dialect) if trace.telemetry else ():
         if NUL in line:
             return f"a line of the log was lost: it contains {line.count(NUL):,} NUL characters. {APPEND}"
         if any(is_named_in(tool, line) for tool in listed) if listed else speaks_of_calls(line):
             return f"a line of the log was not understood: {excerpt(line, 80)}"
     return next((possible.why for possible in trace.possible_calls if _may_be(possible, trace, tools)), None)
+
+
+def why_named(trace: Trace, tools: Sequence[str]) -> str | None:
+    """Why a call that was seen may go to one of these tools, which its name does not tell."""
+    calls = trace.tool_calls if tools else ()
+    return next((why for call in calls for tool in tools if (why := why_may_be((tool,), call.full_name))), None)
+
+
+def _listed_names(tools: Sequence[str], calls: Iterable[ToolCall]) -> list[str]:
+    """The names of calls, each as the tools list it where they do."""
+    spellings = (find_spellings(call.full_name) for call in calls)
+    return [next((name for name in names if name in tools), names[0]) for names in spellings]
 
 
 def _may_be(possible: PossibleCall, trace: Trace, tools: Sequence[str]) -> bool:
@@ -213,11 +226,13 @@ class ToolCallF1(ToolCheck, Struct, frozen=True):
     def judge(self, trace: Trace) -> CheckResult:
         if why := why_unseen(trace):
             return self.unknown(why)
-        expected, called = set(self.tools), {call.name for call in trace.tool_calls if call.called}
+        expected, called = set(self.tools), {*_listed_names(self.tools, (c for c in trace.tool_calls if c.called))}
         both = len(expected & called)
         score = 2 * both / (len(expected) + len(called)) if expected or called else 0.0
         detail = f"{score:.3f}: {', '.join(sorted(called)) or 'no tool was called'}"
-        return self.passed(detail) if score >= self.threshold else self.failed(detail)
+        if score >= self.threshold:
+            return self.passed(detail)
+        return self.failed_unless(why_named(trace, self.tools), detail)
 
 
 Match = Literal["exact", "ordered", "set", "subset", "superset"]
@@ -283,8 +298,8 @@ class ToolsUsed(Check, Struct, frozen=True):
     def judge(self, trace: Trace) -> CheckResult:
         if why := why_unseen(trace):
             return self.unknown(why)
-        names = [c.name for c in trace.tool_calls if c.called]
-        listed_alone = {c.name for c in trace.tool_calls} <= set(self.tools)
+        names = _listed_names(self.tools, (call for call in trace.tool_calls if call.called))
+        listed_alone = {*_listed_names(self.tools, trace.tool_calls)} <= set(self.tools)
         holds = {
             "exact": lambda: listed_alone and Counter(names) == Counter(self.tools),
             "ordered": lambda: listed_alone and names == list(self.tools),
@@ -292,10 +307,12 @@ class ToolsUsed(Check, Struct, frozen=True):
             "subset": lambda: listed_alone,
             "superset": lambda: Counter(self.tools) <= Counter(names),
         }[self.match]()
-        return self.passed(describe_calls(trace)) if holds else self.failed(describe_calls(trace))
+        if holds:
+            return self.passed(describe_calls(trace))
+        return self.failed_unless(why_named(trace, self.tools), describe_calls(trace))
 
     def compared_values(self, trace: Trace) -> tuple[object, object] | None:
-        names, tools = [call.name for call in trace.tool_calls], list(self.tools)
+        names, tools = _listed_names(self.tools, trace.tool_calls), list(self.tools)
         if self.match == "exact":
             return sorted(names), sorted(tools)
         return (names, tools) if self.match == "ordered" else None

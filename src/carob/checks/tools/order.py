@@ -85,7 +85,7 @@ class ToolOrder(ToolCheck, Struct, frozen=True):
             now = [
                 i
                 for i, call in enumerate(tool_calls)
-                if call.called and is_named(tool, call.name) and _follows(i, earlier, tool_calls)
+                if call.called and is_named(tool, call.full_name) and _follows(i, earlier, tool_calls)
             ]
             if not now:
                 break
@@ -168,11 +168,13 @@ class ToolRequires(ToolCheck, Struct, frozen=True, dict=True):
         before = [call for turn in trace.earlier for call in turn.tool_calls]
         unsure: str | None = None
         for index, call in enumerate(tool_calls):
-            if not is_same_tool(self.tool, call.name):
+            if not is_same_tool(self.tool, call.full_name):
                 continue
             for needed, pattern in self._needed:
                 preceding = (*before, *tool_calls[:index])
-                earlier = [c for c in preceding if c.called and is_named(needed, c.name) and is_ended_before(c, call)]
+                earlier = [
+                    c for c in preceding if c.called and is_named(needed, c.full_name) and is_ended_before(c, call)
+                ]
                 fitting = [_fits(earlier_call, pattern, trace) for earlier_call in earlier]
                 if True in fitting:
                     continue

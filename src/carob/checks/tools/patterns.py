@@ -78,7 +78,7 @@ class CallPattern(Struct, frozen=True):
         return f"a call to {names}{how}"
 
     def matches_name(self, call: ToolCall) -> bool:
-        return is_named(self.tool, call.name) and call.called
+        return is_named(self.tool, call.full_name) and call.called
 
     def fits(self, call: ToolCall, doubt: str | None = None) -> bool | None:
         """Whether it is such a call; None where what decides it was not seen. `doubt`: why results may not be whole."""
@@ -90,7 +90,7 @@ class CallPattern(Struct, frozen=True):
         """Whether it is such a call under any spelling of the name, even if it was only asked for."""
         if self.any_of:
             return _any_holds(pattern.forbids(call, doubt) for pattern in self.any_of)
-        return is_same_tool(self.tool, call.name) and self.is_like(call, doubt)
+        return is_same_tool(self.tool, call.full_name) and self.is_like(call, doubt)
 
     def is_like(self, call: ToolCall, doubt: str | None) -> bool | None:
         fitting: bool | None = True
@@ -108,7 +108,7 @@ class CallPattern(Struct, frozen=True):
     def differences(self, call: ToolCall) -> Iterator[Difference]:
         """Part by part, argument by argument; of several patterns for the one that names the tool."""
         if self.any_of:
-            named = [pattern for pattern in self.any_of if is_named(pattern.tool, call.name)]
+            named = [pattern for pattern in self.any_of if is_named(pattern.tool, call.full_name)]
             yield from min(([*pattern.differences(call)] for pattern in named), key=len, default=[])
             return
         if not call.called:

@@ -17,6 +17,7 @@ from carob.model.suite import Case
 from carob.model.trace import BY_ITSELF, REMOVED, ToolCall, Trace
 from carob.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from carob.providers.base import ending_of
+from carob.text.tool_names import find_spellings
 from carob.text.tool_results import parse_result
 from carob.text.wording import did_you_mean
 
@@ -81,11 +82,12 @@ class ValidArguments(Check, Struct, frozen=True):
 def _argument_problem(call: ToolCall, trace: Trace) -> tuple[str, str]:
     """What is wrong with a call, and else why that is not known."""
     schemas = trace.tool_schemas
-    if call.name not in schemas:
+    name = next((name for name in find_spellings(call.full_name) if name in schemas), "")
+    if not name:
         if why := trace.why_unobserved("tool_schemas"):
             return "", f"it is unknown whether there is a tool {call.name!r}: {why}"
         return f"there is no tool {call.name!r}. {did_you_mean(call.name, schemas)}".rstrip(), ""
-    schema, arguments = schemas[call.name], parse_result(call.arguments)
+    schema, arguments = schemas[name], parse_result(call.arguments)
     if arguments is None:
         return "", call.unobserved.get("arguments") or f"the arguments of {call.name} are unknown"
     if not isinstance(schema, Mapping):

@@ -193,6 +193,7 @@ class _ConversationReader:
             turn.calls[f"refused {event.index}"] = ToolCall(
                 event.tool,
                 event.arguments,
+                server=event.server,
                 started=False,
                 started_at=event.time,
                 unfinished=True,
@@ -210,6 +211,7 @@ class _ConversationReader:
         turn.calls[event.call or f"call {event.index}"] = ToolCall(
             event.tool,
             event.arguments,
+            server=event.server,
             id=event.call.partition(MARK)[0] or None,
             kind="handoff" if event.kind == "handoff" else "tool",
             started=event.started,

@@ -107,7 +107,7 @@ class WithSuccessRules(WrappedTarget):
         if self._dialect and trace.telemetry:
             calls = merge_calls(trace.tool_calls, tool_calls(trace.telemetry, self._dialect), by_order=True)
             trace = structs.replace(trace, dialect=self._dialect, tool_calls=tuple(calls))
-        calls = [read_exit_code(call) for call in trace.tool_calls if not self._is_helper(call.name)]
+        calls = [read_exit_code(call) for call in trace.tool_calls if not self._is_helper(call.full_name)]
         if self._reading:
             calls = [_read_call(self._reading, call) for call in calls]
         elif len(calls) == len(trace.tool_calls) and all(map(is_, calls, trace.tool_calls)):
@@ -116,18 +116,19 @@ class WithSuccessRules(WrappedTarget):
 
     def _is_helper(self, name: str) -> bool:
         """Whether it is not a tool of the agent; a name that the configuration maps is one."""
-        return name not in self._reading.tool_names and (
+        return self._reading.rename(name) == name and (
             is_helper(name) or (bool(self._ignored) and is_any_named(self._ignored, name))
         )
 
 
 def _read_call(reading: ToolReading, call: ToolCall) -> ToolCall:
     """A call as the configuration reads it."""
-    name, success = reading.rename(call.name), call.success
+    name, success = reading.rename(call.full_name), call.success
     if call.error is None and not call.unfinished:
         success = reading.judge_success(name, success, call.result)
-    is_same = name == call.name and success is call.success
-    return call if is_same else structs.replace(call, name=name, success=success)
+    if name != call.full_name:
+        return structs.replace(call, name=name, server="", success=success)
+    return call if success is call.success else structs.replace(call, success=success)
 
 
 def _without_plugins(trace: Trace, plugins: frozenset[str]) -> Trace:

@@ -14,6 +14,7 @@ from carob.evidence.exports.record import RecordedConversation
 from carob.evidence.merge import merge_turns
 from carob.model.trace import TEXT_CAP, Message, PossibleCall, Tokens, ToolCall, Trace, TraceError
 from carob.providers.base import objects, text_of
+from carob.text.tool_names import read_host_name
 from carob.text.tool_results import call_success
 
 NO_STEP = (
@@ -104,7 +105,8 @@ class AgentSession:
         turn.is_answer_last = turn.is_answer_last and call.message == turn.answered_by
         if call.id:
             self._of_call[call.id] = turn, len(turn.calls)
-        turn.calls.append(structs.replace(call, started=False, unfinished=True))
+        server, name = read_host_name(call.name)
+        turn.calls.append(structs.replace(call, name=name, server=server, started=False, unfinished=True))
         self.see_time(call.started_at)
 
     def has_call(self, id: str) -> bool:
