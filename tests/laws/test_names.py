@@ -184,7 +184,9 @@ def test_a_name_in_full_means_the_tool_of_that_server(name: str, tmp_path: Path)
     assert not _by_hook(tmp_path / "p.yaml", "mcp__bank__draw")
 
 
-@pytest.mark.parametrize(("meant", "status"), [("pay", "broken"), ("desk.pay", "not_triggered")])
+@pytest.mark.parametrize(
+    ("meant", "status"), [("pay", "broken"), ("desk.pay", "not_triggered"), ("desk_pay", "not_triggered")]
+)
 def test_the_line_of_tool_names_settles_it(meant: str, status: str, tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text(f"{RULES}tool_names: {{desk.pay: {meant}}}\n")
     assert _judge(tmp_path / "p.yaml", _trace("desk.pay"))["never-pay"] == status

@@ -62,7 +62,7 @@ def test_recordings_are_read_as_the_file_says(state: str, expected: str, tmp_pat
 
 @pytest.mark.parametrize(
     ("left_out", "expected"),
-    [("tool_names: { Desk-find: find, Desk-pay: pay }\n", "not_triggered"), ("plain_text: success\n", "unknown")],
+    [("tool_names: { Desk-find: find, Desk-pay: pay }\n", "unknown"), ("plain_text: success\n", "unknown")],
 )
 def test_without_it_less_is_known(left_out: str, expected: str, tmp_path: Path) -> None:
     assert verdict(tmp_path, (READING + FIND_FIRST).replace(left_out, ""), "gone") == expected

@@ -54,11 +54,11 @@ def read_facts(trace: Trace) -> SessionFacts:
     """What a session did, as far as it was seen; what only reads is left out."""
     events = [event for event in read_conversation(trace).events if event.kind == "call"]
     commands = [event.arguments["argv"] for event in events if event.tool == COMMAND and event.arguments]
-    called = {call.name for call in trace.tool_calls}
+    called = {call.name for call in trace.tool_calls if not is_any_named(_of_agents(), call.host_name)}
     files = trace.workspace.files if trace.workspace is not None else ()
     return SessionFacts(
         frozenset(key for words in commands for key in _keys_of(words)),
-        frozenset(name for name in called if can_be_written(name) and not is_any_named(_of_agents(), name)),
+        frozenset(filter(can_be_written, called)),
         frozenset(edit for call in trace.tool_calls for edit in _edits_of(call)),
         frozenset(deeds_of(trace).skills()),
         frozenset((change.change, change.path) for change in files),
