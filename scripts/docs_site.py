@@ -11,6 +11,9 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 REPOSITORY = "https://carob.example/blob/main"
 LINK = re.compile(r"(\]\()(\.\./[^)\s#]+)(#[^)\s]*)?(\))")
+GENERATED = frozenset(("audit-operators.md", "checks.md", "commands.md", "conformance.md", "errors.md", "words.md"))
+"""Pages that are written from the code. In the search they come last, behind all that were written for readers."""
+LAST = 1e-6
 DIALOG = ' role="dialog">'
 SHIM = "https://unpkg.com/iframe-worker/shim"
 INTRODUCTION = """\
@@ -23,7 +26,9 @@ Every page is also there as Markdown, under the same name with the ending .md.
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Let links to files outside the documentation lead to the repository."""
+    """Let links to files outside the documentation lead to the repository, and say how the search ranks the page."""
+    if page.file.src_uri in GENERATED or page.file.src_uri.startswith("decisions/"):
+        page.meta["search"] = {"boost": LAST}
     here = Path(page.file.abs_src_path).parent
     inside = Path(config["docs_dir"])
 
