@@ -434,3 +434,50 @@ def _behave(state: Any) -> dict[str, Any]:
 exiting = single(_behave)
 conforming = single(lambda state: {"messages": [AIMessage(behave(state["messages"][-1].text, None))]})
 """Behaves as the agents of the other kinds do, as far as a graph can."""
+
+
+def own_loop(run: str) -> Any:
+    """A node that runs what its model asks for by itself, and writes no more than the answer to the state."""
+
+    async def node(state: Any) -> dict[str, Any]:
+        messages = [*state["messages"]]
+        asked = await ScriptedChatModel().ainvoke(messages)
+        [call] = asked.tool_calls
+        if run == "tool":
+            messages += [asked, await look.ainvoke(call)]
+        elif run == "function":
+            messages += [asked, ToolMessage('{"success": true}', tool_call_id=call["id"])]
+        else:
+            return {"messages": [AIMessage("Looked.")]}
+        return {"messages": [AIMessage((await ScriptedChatModel().ainvoke(messages)).text)]}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("node", node)
+    builder.add_edge(START, "node")
+    return builder.compile()
+
+
+loop_with_tool, loop_with_function, loop_unseen = own_loop("tool"), own_loop("function"), own_loop("unseen")
+
+
+class Route(TypedDict):
+    """Where to go."""
+
+    q: str
+
+
+def route() -> Any:
+    """A node whose model gives its answer as a call."""
+
+    async def node(state: Any) -> dict[str, Any]:
+        format = {"kwargs": {"method": "function_calling"}, "schema": Route}
+        await ScriptedChatModel().ainvoke(state["messages"], ls_structured_output_format=format)
+        return {"messages": [AIMessage("Routed.")]}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("node", node)
+    builder.add_edge(START, "node")
+    return builder.compile()
+
+
+routing = route()

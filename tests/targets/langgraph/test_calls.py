@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+import carob
 from carob.journal.limits import cap_trace
 from carob.model.trace import Tokens, ToolCall, Trace, TraceError
 from carob.targets.base import RunContext, TargetError
@@ -252,3 +253,37 @@ async def test_cases_side_by_side_do_not_mix() -> None:
     for prompt, trace in zip(prompts, traces, strict=True):
         expected = [(c.name, c.arguments, c.success) for c in alone[prompt].tool_calls]
         assert [(c.name, c.arguments, c.success) for c in trace.tool_calls] == expected
+
+
+FORBIDDEN: tuple[dict[str, Any], ...] = (
+    {"tool_calls_none": ["look"]},
+    {"tool_calls_none": ["*"]},
+    {"max_tool_calls": 0},
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "started", "success", "possible"),
+    [
+        ("loop_with_tool", True, True, []),
+        ("loop_with_function", True, True, []),
+        ("loop_unseen", False, None, ["look"]),
+    ],
+)
+async def test_what_a_model_asks_for_within_a_node_is_a_call(
+    name: str, started: bool, success: bool | None, possible: list[str]
+) -> None:
+    async with graph(name) as target:
+        trace = await ask(target, "silent end")
+    assert [(call.name, call.arguments, call.called, call.success) for call in trace.tool_calls] == [
+        ("look", {"q": "a"}, started, success)
+    ]
+    assert [call.text for call in trace.possible_calls] == possible
+    for expected in FORBIDDEN:
+        verdict = carob.judge(carob.case(trace.case_id, "silent end", outcome="completed", **expected), trace)
+        assert verdict.status == "FAIL", expected
+
+
+async def test_an_answer_that_a_model_gives_as_a_call_is_none() -> None:
+    async with graph("routing") as target:
+        assert (await ask(target, "silent end")).tool_calls == ()

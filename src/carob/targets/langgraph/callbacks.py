@@ -45,6 +45,10 @@ class TurnRecorder:
         self._first_token: float | None = None
         self.answers: list[Any] = []
         """What models answered, whether or not it reached the state of the graph."""
+        self._heard: dict[object, WrittenMessage] = {}
+        """Replies of models that ask for tools, and results that models were given, as callbacks saw them."""
+        self._shaped: set[object] = set()
+        """The runs of models that give their answer as a call."""
         self.offered: dict[str, object] = {}
         """The tools that models were offered, each with its schema."""
 
@@ -87,18 +91,49 @@ class TurnRecorder:
             async def on_llm_new_token(self, token: object, **kwargs: Any) -> None:
                 book.note_token(token)
 
-            async def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
+            async def on_chat_model_start(self, serialized: Any, messages: Any, *, run_id: Any, **kwargs: Any) -> None:
                 book.offered |= tool_schemas((kwargs.get("invocation_params") or {}).get("tools"))
+                book.note_parent(run_id, kwargs)
+                book.note_question(run_id, chain.from_iterable(messages), kwargs.get("options") or {})
 
-            async def on_llm_end(self, response: Any, **kwargs: Any) -> None:
+            async def on_llm_end(self, response: Any, *, run_id: Any, **kwargs: Any) -> None:
                 for generation in chain.from_iterable(response.generations):
-                    book.answers.append(getattr(generation, "message", None))
+                    book.note_answer(run_id, getattr(generation, "message", None), book.parent(run_id, kwargs))
 
             async def on_chain_end(self, outputs: object, *, run_id: object, **kwargs: object) -> None:
                 if run_id in book._nodes:
                     book.note_messages(outputs, book._nodes[run_id])
 
         return Handler()
+
+    def note_question(self, run_id: object, messages: Iterable[BaseMessage], options: dict[str, Any]) -> None:
+        """What a model is given: of it, the results of tools."""
+        if options.get("ls_structured_output_format"):
+            self._shaped.add(run_id)
+        for message in messages:
+            if message.type == "tool":
+                self._heard.setdefault(_key(message), WrittenMessage(self._next(), message))
+
+    def note_answer(self, run_id: object, message: Any, parent: str | None) -> None:
+        """What a model answered: it may ask for tools."""
+        self.answers.append(message)
+        if getattr(message, "tool_calls", None) and run_id not in self._shaped:
+            self._heard.setdefault(_key(message), WrittenMessage(self._next(), message, parent))
+
+    def unwritten(self, known: Iterable[BaseMessage]) -> Iterator[WrittenMessage]:
+        """What models asked for, and what came of it, where no node wrote it to the state: a node has its own loop."""
+        messages = [*known]
+        asked = {_request(call) for message in messages for call in getattr(message, "tool_calls", ())}
+        answered = {getattr(message, "tool_call_id", None) for message in messages}
+        open_ids = set[object]()
+        for entry in self._heard.values():
+            calls = getattr(entry.message, "tool_calls", ())
+            if not asked.issuperset(map(_request, calls)):
+                open_ids |= {call["id"] for call in calls}
+                yield entry
+            elif not calls and (answers := getattr(entry.message, "tool_call_id", None)) in open_ids - answered:
+                open_ids.discard(answers)
+                yield entry
 
     def step(self, about: dict[str, Any]) -> None:
         """Hear of a node that began; those of graphs within the graph are steps of theirs."""
@@ -212,7 +247,12 @@ def timeline(turn: Iterable[BaseMessage], book: TurnRecorder, known_ids: set[str
         before = first.setdefault(_key(message), WrittenMessage(before, message)).order
         latest[_key(message)] = message
     placed = [WrittenMessage(first[key].order, message, first[key].parent) for key, message in latest.items()]
-    return sorted(placed, key=lambda entry: entry.order)
+    return sorted([*placed, *book.unwritten(latest.values())], key=lambda entry: entry.order)
+
+
+def _request(call: Any) -> tuple[object, ...]:
+    """What makes a request one of its own: models that count from one use an id again."""
+    return call["id"], call["name"], repr(call["args"])
 
 
 def _key(message: BaseMessage) -> object:

@@ -30,6 +30,10 @@ ANSWERED = (
     "{} was answered, but the tool was not seen to run: middleware or a cache may have answered for it, or called a "
     "function of its own. Call the tool itself, by its `invoke` or `ainvoke`"
 )
+IN_A_NODE = (
+    "a model asked for {} within a node, and whether the node ran it was not seen. Call the tool by its `invoke` or "
+    "`ainvoke`, or write the messages to the state"
+)
 HANDED_BACK = "__is_handoff_back"
 """How langgraph-supervisor marks the messages that it writes when an agent returns."""
 
@@ -155,10 +159,20 @@ def tool_calls(
     return tuple(call for _, call in sorted(calls, key=lambda pair: pair[0]))
 
 
-def answered_unseen(calls: Iterable[ToolCall]) -> tuple[PossibleCall, ...]:
-    """The tools of tool nodes that were answered for, but did not run there."""
-    unseen = [call.name for call in calls if not call.called and call.error is None and call.result is not None]
-    return tuple(PossibleCall(name, ANSWERED.format(name)) for name in dict.fromkeys(unseen))
+def possible_calls(
+    calls: Iterable[ToolCall], unwritten: Iterable[WrittenMessage], in_tool_nodes: Collection[str]
+) -> tuple[PossibleCall, ...]:
+    """The tools of tool nodes that were answered for, but did not run there, and those that a node may have run."""
+    in_loops = {call["id"] for entry in unwritten for call in getattr(entry.message, "tool_calls", ())}
+    found: dict[str, str] = {}
+    for call in calls:
+        if call.called or call.error is not None:
+            continue
+        if call.result is not None:
+            found.setdefault(call.name, ANSWERED.format(call.name))
+        elif call.id in in_loops and call.name not in in_tool_nodes:
+            found.setdefault(call.name, IN_A_NODE.format(call.name))
+    return tuple(PossibleCall(name, why) for name, why in found.items())
 
 
 def _is_run_in_node(call: RequestedCall, book: TurnRecorder, in_tool_nodes: Collection[str]) -> bool:

@@ -16,7 +16,7 @@ from carob.model.trace import APPROVALS, Trace
 from carob.targets.base import RunContext, TargetError
 from carob.targets.interrupts import Interrupt, asked_approvals, decided_approvals, resume, resume_decided
 from carob.targets.langgraph.callbacks import TurnRecorder, WrittenMessage, timeline
-from carob.targets.langgraph.calls import answered_unseen, run_as_call, tool_calls
+from carob.targets.langgraph.calls import possible_calls, run_as_call, tool_calls
 from carob.targets.langgraph.loading import pregel, schemas_of
 from carob.targets.langgraph.messages import as_messages, final_text, find_ending, token_counts
 from carob.targets.langgraph.shapes import Shapes
@@ -97,6 +97,7 @@ class GraphConversation:
         interrupts = [jsonable(interrupt.value) for interrupt in self._waiting]
         structured = state.get("structured_response") if isinstance(state, dict) else None
         calls = tool_calls(entries, book, before, structured, schemas)
+        written = [entry.message for entry in book.written]
         stopped = {"interrupts": interrupts, "held_before": list(self._held)}
         approvals = [*self._decided, *asked_approvals(self._waiting)]
         trace = Trace(
@@ -105,7 +106,7 @@ class GraphConversation:
             final_message=final_text(turn, interrupts, prompt),
             messages=as_messages(turn),
             tool_calls=calls,
-            possible_calls=answered_unseen(calls),
+            possible_calls=possible_calls(calls, book.unwritten([*turn, *written]), schemas),
             unobserved={"telemetry": NO_TELEMETRY},
             started_at=started_at,
             duration_ms=took,
