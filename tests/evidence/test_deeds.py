@@ -37,6 +37,7 @@ UNSURE = {
     "another folder": "cd /; check --really",
     "only shown": "check --help",
     "only shown, as a variable says": "CHECK_OPTIONS=--dry-run check",
+    "written at once to a file that was open": "exec 3>>code; check; echo >&3",
     "written later to a file that was open": "exec 3>>code; check; sleep 0.1; echo >&3",
 }
 BROKEN = {

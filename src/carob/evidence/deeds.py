@@ -250,7 +250,7 @@ class Deeds:
         for write in self._evidence.writes:
             if write.at > began and not write.path.startswith(("/", "~/")) and write.run not in own:
                 return Order(False, f"{write.path} was changed after it")
-        late = ""
+        late = self._find_open_writer(own, began)
         for change in self._evidence.files if ended is not None else ():
             if (change.changed_at or 0.0) > (ended or 0.0) + SLACK:
                 writers = {write.run for write in self._evidence.writes if write.path == change.path}
@@ -261,6 +261,18 @@ class Deeds:
         folder = self._evidence.processes[deed.index].folder
         why = self._trace.cut("processes") or late or (ELSEWHERE.format(folder) if folder else "")
         return Order(None, why) if why else Order(True)
+
+    def _find_open_writer(self, own: set[int], began: float) -> str:
+        """Why a file may have been changed by a process that opened it before, and was still there."""
+        changed = {change.path for change in self._evidence.files if (change.changed_at or 0.0) > began}
+        changed -= {write.path for write in self._evidence.writes if write.run in own}
+        for write in self._evidence.writes:
+            if write.at > began or write.path not in changed:
+                continue
+            ended = self._evidence.processes[write.run].ended_at
+            if ended is None or ended > began:
+                return LATE.format(write.path)
+        return ""
 
     def _runs_of(self, number: int) -> set[int]:
         """A command with all that it started, and the rest of its pipeline, such as `| tee FILE`."""

@@ -95,6 +95,8 @@ class WorkspaceEvidence(Struct, frozen=True, omit_defaults=True, kw_only=True):
     contacts: tuple[HostContact, ...] = ()
     names: dict[str, tuple[str, ...]] = {}
     """The addresses of the hosts that a check names."""
+    resolvers: tuple[str, ...] | None = None
+    """The addresses by which this machine looks up names; None: they were not noted."""
     own_files: tuple[str, ...] = ()
     """What the agent's program writes below HOME by itself, as the configuration says."""
     after: dict[str, AfterRun] = {}
@@ -106,6 +108,7 @@ def clear_evidence(evidence: WorkspaceEvidence) -> WorkspaceEvidence:
         found=dict.fromkeys(evidence.found, ()),
         processes=tuple(run for run in evidence.processes if run.own)[:1],
         names=evidence.names,
+        resolvers=evidence.resolvers,
         own_files=evidence.own_files,
         after={line: AfterRun(NOT_THERE) for line in evidence.after},
     )

@@ -20,6 +20,7 @@ from carob.text.globs import matches_any, why_bad_glob
 
 DNS = 53
 OWN: dict[str, Any] = {"own_files": (".agent/**",)}
+RESOLVED: dict[str, Any] = {"resolvers": ("10.0.0.2",)}
 NAMED: dict[str, Any] = {"names": {"pypi.org": ("151.101.0.223",)}}
 
 
@@ -90,6 +91,9 @@ class Network(WorkspaceCheck, Struct, frozen=True):
         Example({"allowed": ["pypi.org"]}, workspace_trace("curl=0", "host:10.1.2.3", **NAMED), Status.FAILED),
         Example({"allowed": ["10.0.0.0/8"]}, workspace_trace("curl=0", "host:10.1.2.3"), Status.PASSED),
         Example({"allowed": ["pypi.org"]}, workspace_trace("curl=0", "host:151.101.0.223"), Status.UNKNOWN),
+        Example({"allowed": []}, workspace_trace("dig=0", "look-up:10.0.0.2", **RESOLVED), Status.PASSED),
+        Example({"allowed": []}, workspace_trace("dig=0", "look-up:10.0.0.9", **RESOLVED), Status.FAILED),
+        Example({"allowed": []}, workspace_trace("dig=0", "look-up:10.0.0.2"), Status.UNKNOWN),
         Example({"allowed": []}, UNSEEN_WORK, Status.UNKNOWN),
     )
     allowed: tuple[str, ...]
@@ -104,7 +108,10 @@ class Network(WorkspaceCheck, Struct, frozen=True):
         evidence, why = evidence_of(trace, "processes")
         doubt = ""
         for contact in evidence.contacts:
-            if _is_near(contact) or self._is_allowed(contact, evidence):
+            if _is_near(contact, evidence) or self._is_allowed(contact, evidence):
+                continue
+            if contact.port == DNS and evidence.resolvers is None:
+                doubt = doubt or f"{contact.address}:{DNS} may be a look-up: the resolvers were not noted"
                 continue
             unresolved = [name for name in self.allowed if not _is_network(name) and not evidence.names.get(name)]
             shown = _describe(evidence, f"{contact.address}:{contact.port}", contact.run)
@@ -136,10 +143,12 @@ def _is_network(name: str) -> bool:
     return True
 
 
-def _is_near(contact: HostContact) -> bool:
+def _is_near(contact: HostContact, evidence: WorkspaceEvidence) -> bool:
+    """Whether it is this machine, or a look-up of a name by its own resolvers."""
     address = ipaddress.ip_address(contact.address)
     mapped = getattr(address, "ipv4_mapped", None) or address
-    return mapped.is_loopback or mapped.is_unspecified or contact.port in (0, DNS)
+    is_look_up = contact.port == DNS and str(mapped) in (evidence.resolvers or ())
+    return mapped.is_loopback or mapped.is_unspecified or contact.port == 0 or is_look_up
 
 
 def _describe(evidence: WorkspaceEvidence, what: str, run: int) -> str:

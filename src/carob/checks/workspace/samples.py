@@ -29,8 +29,8 @@ def workspace_trace(*deeds: str, text: str = "Done.", logged: bool = True, **mor
             writes.append(FileWrite(rest, 0, float(number)))
         elif how == "outside":
             writes.append(FileWrite(rest, len(runs) - 1, float(number)))
-        elif how == "host":
-            contacts.append(HostContact(rest, 443, len(runs) - 1, float(number)))
+        elif how in ("host", "look-up"):
+            contacts.append(HostContact(rest, 443 if how == "host" else 53, len(runs) - 1, float(number)))
         elif how == "refused":
             calls.append(ToolCall("bash", {"command": rest}, started=False, unfinished=True, refused=True))
         else:

@@ -146,7 +146,8 @@ class WithWorkspace(WrappedTarget):
         workspace.end_processes()
         asked = _Asked(case)
         unobserved, cuts = dict(trace.unobserved), dict(trace.cuts)
-        evidence = WorkspaceEvidence(own_files=self._own_files, names=dict(asked.resolve_names()))
+        names = dict(asked.resolve_names())
+        evidence = WorkspaceEvidence(own_files=self._own_files, names=names, resolvers=_resolvers())
         if "files" in self._config.evidence:
             evidence = self._with_files(evidence, workspace, before, asked, cuts)
         else:
@@ -222,7 +223,11 @@ class WithWorkspace(WrappedTarget):
         """Run our own commands, with the fixture's own tests and settings back in their place."""
         home = workspace.root / "after-home"
         home.mkdir(exist_ok=True)
-        environment = {**workspace.environment(self._config.env), "HOME": str(home)}
+        environment = {
+            **workspace.environment(self._config.env),
+            "HOME": str(home),
+            "PYTHONPYCACHEPREFIX": str(workspace.root / "after-bytecode"),  # byte code of the agent may not be its code
+        }
         for entry in asked.commands:
             if not ended:
                 yield str(entry["run"]), AfterRun(why=BROKE)
@@ -240,6 +245,10 @@ class WithWorkspace(WrappedTarget):
             if matches_any(patterns, path) and (path not in now or now[path].digest != entry.digest):
                 source = workspace.before / path
                 _put_back(source if source.exists() else self._source / path, workspace.folder, path)
+        for path in now:  # what nothing else looks at must not decide: caches of the agent
+            is_new = path not in before or now[path].digest != before[path].digest
+            if is_new and matches_any(IGNORED, path) and not path.startswith(".git/"):
+                (workspace.folder / path).unlink(missing_ok=True)
         if patterns:
             for path in now.keys() - before.keys():
                 if matches_any(PUBLISHED.entries("hijacking_files"), path):
@@ -295,6 +304,16 @@ class _Asked:
             except (OSError, UnicodeError):
                 found = []
             yield name, tuple(sorted({str(entry[4][0]) for entry in found}))
+
+
+def _resolvers() -> tuple[str, ...] | None:
+    """The addresses by which this machine looks up names."""
+    try:
+        lines = Path("/etc/resolv.conf").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    words = [line.split() for line in lines]
+    return tuple(word[1].partition("%")[0] for word in words if len(word) > 1 and word[0] == "nameserver")
 
 
 def _find(folder: Path, path: str) -> FoundFile:
