@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from carob.evidence import process_log
 from carob.evidence.process_log import IO_URING, TORN, ProcessLog
 
 LOG = r"""
@@ -43,6 +46,13 @@ def test_programs_have_their_own_exit_codes() -> None:
     assert [write.path for write in log.writes] == ["out", "link", "/etc/d", "a", "sub/b"]
     assert [(contact.address, contact.port, contact.run) for contact in log.contacts] == [("192.0.2.1", 443, 3)]
     assert (log.why_incomplete, log.why_torn) == ("", "")
+
+
+def test_more_programs_than_are_noted_are_counted_as_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process_log, "MOST_RUNS", 2)
+    log = read(LOG)
+    assert [run.argv[-1] for run in log.processes] == ["fix", "pytest; true"]
+    assert log.why_incomplete == "only the first 2 programs were noted"
 
 
 def test_what_may_be_missing_is_said() -> None:

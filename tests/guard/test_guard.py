@@ -10,6 +10,7 @@ import pytest
 
 import carob
 from carob.guard.conversation import LARGEST_ARGUMENTS
+from carob.guard.policy import load_policy
 from guard.policies import BIG, CALLS, DESK, write_policy
 
 
@@ -197,6 +198,22 @@ def test_start_up_refuses(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(carob.CarobError) as raised:
         carob.Guard(write_policy(tmp_path, text))
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        ("each: { call: pay, success: false }, at_most: 1", "only the result of the call shows whether it holds"),
+        ("each: { call: pay }, needs: { after: { call: note } }", "only the end of the conversation shows"),
+        ("each: { says: [sure] }, at_most: 1", "which no guard can stop"),
+        ('each: { call: "@command" }, at_most: 1', "a guard sees calls of tools, not commands"),
+        ("each: { call: pay, success: true }, at_most: 1", ""),
+    ],
+)
+def test_a_rule_that_stops_no_call_says_why(tmp_path: Path, rule: str, why: str) -> None:
+    policy = load_policy(write_policy(tmp_path, f"carob: 1\nrules:\n  - {{ id: r, {rule} }}\n"))
+    assert why in policy.not_guarded.get("r", "")
+    assert bool(why) == ("r" in policy.not_guarded)
 
 
 def test_rules_are_refused_where_their_events_are_never_seen(tmp_path: Path) -> None:

@@ -107,6 +107,14 @@ def test_what_only_the_library_knows_is_left_to_it(source: str) -> None:
     assert plain is None or plain is condition.ask_library({"each": occurrence})
 
 
+@pytest.mark.parametrize("source", ["each.success == true", "each.result.code.matches('a')", "each.time > '2026'"])
+def test_what_an_event_does_not_have_is_not_known(source: str) -> None:
+    call = ConversationEvent(kind="call", index=1, tool="t", arguments={})
+    why = CelCondition(source, ["each"]).ask_library({"each": Occurrence(call, 1)})
+    assert isinstance(why, str)
+    assert "Key not found in map" in why
+
+
 def test_a_value_that_a_secret_was_removed_from_is_left_to_the_library() -> None:
     condition = CelCondition("each.arguments.x == 'a'", ["each"])
     call = ConversationEvent(kind="call", index=1, tool="t", arguments={"x": "[removed]"}, doubt="a secret was removed")

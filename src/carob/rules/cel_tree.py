@@ -56,10 +56,10 @@ class CelLoop(NamedTuple):
     outcome: CelNode
 
     @classmethod
-    def of(cls, node: CelNode) -> CelLoop | None:
-        """The macro of a node; None if it has a second variable."""
-        names = node.name.split(" ")
-        return cls(names[0], names[1], *node.parts) if len(names) == 2 else None
+    def of(cls, node: CelNode) -> CelLoop:
+        """The macro of a node."""
+        element, gathered = node.name.split(" ")
+        return cls(element, gathered, *node.parts)
 
 
 def read_tree(serialized: bytes) -> CelNode:
@@ -123,7 +123,7 @@ def _read_node(data: bytes) -> CelNode:
             values = [part for entry in entries for number, part in _fields(entry) if number in (3, 4)]
             return CelNode(NodeKind.OBJECT, parts=tuple(map(_read_node, values)))
         if field == NodeKind.LOOP:
-            names = b" ".join(name for number, name in _fields(value) if number in (1, 3, 8))
+            names = b" ".join(name for number, name in _fields(value) if number in (1, 3))
             values = [part for number, part in _fields(value) if number in (2, 4, 5, 6, 7)]
             return CelNode(NodeKind.LOOP, names, tuple(map(_read_node, values)))
     return CelNode(NodeKind.NOTHING)

@@ -78,8 +78,6 @@ def _compile_member(node: CelNode, events: frozenset[str], variables: frozenset[
 def _compile_loop(node: CelNode, events: frozenset[str], variables: frozenset[str]) -> Evaluation:
     """A macro such as `all`: what is gathered starts with a value, and each element makes a step."""
     loop = CelLoop.of(node)
-    if loop is None:
-        raise Undecided
     inner = variables | {loop.element, loop.gathered}
     elements, start = _compile(loop.elements, events, variables), _compile(loop.start, events, variables)
     goes_on, step = _compile(loop.goes_on, events, inner), _compile(loop.step, events, inner)

@@ -336,10 +336,8 @@ class SpanStore:
         return ConversationRow(*row) if row is not None else None
 
     def _row(self, key: bytes) -> ConversationRow:
-        row = self._find_row(key)
-        if row is None:
-            raise ValueError("the conversation of a trace is missing")
-        return row
+        """A conversation that is there, as the transaction has seen."""
+        return ConversationRow(*self._run(f"SELECT {_COLUMNS} FROM conversations WHERE id = ?", key).fetchone())
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -43,6 +43,16 @@ def test_page_in_a_browser(page: Path, browser: Browser) -> None:
         assert seen.said == []
 
 
+def test_only_what_is_in_time_is_plotted(tmp_path: Path) -> None:
+    """Users whose names begin with digits are no days."""
+    conversations = [conversation(f"{u}-{n}", agreed=n > 2, user=f"{u} x") for u in (1, 2, 3) for n in range(9)]
+    source = write_lines(tmp_path / "export.jsonl", conversations)
+    path = tmp_path / "page.html"
+    carob.check_conversations(source, str(write_policy(tmp_path)), by="user", outputs=[path])
+    assert 'class="plot"' not in path.read_text("utf-8")
+    assert "1 x" in path.read_text("utf-8")
+
+
 def test_the_axis_of_a_rule_that_all_break_ends_at_all(tmp_path: Path) -> None:
     conversations = [conversation(f"{d}-{n}", agreed=False, created_at=day(d)) for d in (1, 2) for n in range(9)]
     source = write_lines(tmp_path / "export.jsonl", conversations)
