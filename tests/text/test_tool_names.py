@@ -77,3 +77,21 @@ def test_a_name_space_that_tells_tools_apart_is_kept() -> None:
 )
 def test_a_line_that_names_a_tool(line: str, named: bool) -> None:
     assert is_named_in("delete_user", line) is named
+
+
+@pytest.mark.parametrize(
+    ("pattern", "called", "same"),
+    [
+        ("get_*", "getaway", False),
+        ("get_*", "getaway_list", False),
+        ("get_*", "get_order", True),
+        ("get_*", "getOrder", True),
+        ("get_*", "functions.GET-ORDER", True),
+        ("*_refund", "norefund", False),
+        ("*_refund", "issueRefund", True),
+        ("*refund", "norefund", True),
+        ("mcp__github__*", "mcp__github__create_issue", True),
+    ],
+)
+def test_a_pattern_that_ends_at_a_word_ends_at_one(pattern: str, called: str, same: bool) -> None:
+    assert is_same_tool(pattern, called) is same

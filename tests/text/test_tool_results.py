@@ -63,6 +63,8 @@ FAILURES: list[Any] = [
     *(
         "Error: nothing was booked",
         "Error: no room left",
+        "Error: 0 rows exported because the table is locked",
+        "Failed: 0 rows written due to a lock",
         "ERROR - nothing booked",
         "[ERROR] nothing booked",
         "**Error:** full",
@@ -99,7 +101,15 @@ SUCCESSES: list[Any] = [
     *({"errors": []}, {"error": None}, {"error": ""}, {"error": "none"}, {"errors": 0}),
     *({"error_rate": 0.2}, {"error_count": 4}, {"status": "cancelled"}, {"status": "shipped"}, {"error": False}),
     *([{"id": 1, "status": "error"}, {"id": 2, "status": "ok"}], {"items": [{"status": "error"}]}),
-    *("0 errors", "No errors found.", "Errors: 0", "Error: none", "Without errors.", "No exceptions were raised"),
+    *(
+        "0 errors",
+        "No errors found.",
+        "Errors: 0",
+        "Errors: 0 in 3 files",
+        "Failed: 0",
+        "Without errors.",
+        "No exceptions were raised",
+    ),
     *("Error rate is 3%", "Error rate: 0.2%", "Error handling guide: chapter 4", "The error budget is fine"),
     *("Failed login attempts: 3", "3 tests failed, 5 passed", "Failover is on", "Failure is an option"),
     *("[1] Title of a document", "[Doc](http://x) says", "(see below) text", "Terror in the night: a film", "a = b"),
@@ -113,6 +123,12 @@ SUCCESSES: list[Any] = [
 ]
 
 
+UNCLEAR = [
+    *("Error: none", "Error: 0", "Failed: 0 of 3", "failed: 0/3", {"result": "Error: none"}),
+    [{"type": "text", "text": "Failed: 0 out of 3"}],
+]
+
+
 def _named(value: object) -> str:
     return repr(value)[:60]
 
@@ -120,6 +136,12 @@ def _named(value: object) -> str:
 @pytest.mark.parametrize("result", FAILURES, ids=_named)
 def test_a_sign_of_failure(result: Any) -> None:
     assert shows_failure(result)
+
+
+@pytest.mark.parametrize("result", UNCLEAR, ids=_named)
+def test_a_word_of_failure_with_a_zero_is_not_known(result: Any) -> None:
+    assert call_success(result) is None
+    assert call_success(result, claimed=True) is True
 
 
 @pytest.mark.parametrize("result", SUCCESSES, ids=_named)

@@ -14,6 +14,7 @@ from unicodedata import normalize
 from msgspec import Struct
 
 from carob.matchers.values import MISSING, find_member, format_value, is_same_value, nfc
+from carob.text.characters import plain
 from carob.text.regexes import lazy, safe_regex
 from carob.text.wording import join_words
 
@@ -49,7 +50,7 @@ def plain_words(text: str) -> str:
 
 def bare_letters(text: str) -> str:
     """A text without what `$loosely` does not look at: case, spaces, the signs , . / - _ * ^ and the kind of quote."""
-    return _NOT_HEARD.sub("", nfc(text)).lower().replace("'", '"')
+    return _NOT_HEARD.sub("", plain(text)).lower().replace("'", '"')
 
 
 class Difference(NamedTuple):

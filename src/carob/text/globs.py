@@ -1,4 +1,7 @@
-"""Patterns for paths: `*` and `?` stay within a folder, `**` goes through folders, `[ab]` is one of these."""
+"""Patterns for paths: `*` and `?` stay within a folder, `**` goes through folders, `[ab]` is one of these.
+
+`folder/**` is the folder as well: who may write all that is in it may make it.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,9 @@ def compile_glob(pattern: str) -> re.Pattern[str]:
     while at < len(pattern):
         if pattern.startswith("**/", at):
             parts.append("(?:[^/]+/)*")
+            at += 3
+        elif pattern[at:] == "/**" and at:
+            parts.append("(?:/.*)?")
             at += 3
         elif pattern.startswith("**", at):
             parts.append(".*")

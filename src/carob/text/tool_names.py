@@ -11,6 +11,7 @@ from fnmatch import translate
 from functools import lru_cache
 from re import Pattern
 from re import compile as compile_pattern
+from typing import NamedTuple
 from unicodedata import category
 
 from carob.model.trace import SERVER_MARK
@@ -25,6 +26,8 @@ _OF_HOST = lazy.pattern(r"mcp__(.+?)__(.+)")
 _PLUGIN = lazy.pattern(r"^([A-Z]\w*)-")
 """What some frameworks put before the name of a function: `Desk-send_email`."""
 _REST = lazy.pattern(r"[\W_]+")
+_WORD_ENDS = lazy.pattern(r"(?<=[a-z0-9])(?=[A-Z])")
+_STAR_AT_WORD = lazy.pattern(r"[^\W_][\W_]+\*|\*[\W_]+[^\W_]")
 _NAME = lazy.pattern(r"[^\W\d][\w.:/-]*")
 GROUP_MARK = "@"
 """What the name of a group of tools begins with."""
@@ -109,16 +112,23 @@ def is_same_tool(forbidden: str, called: str) -> bool:
     """Whether a call goes to a tool that is forbidden, under whatever spelling of its name."""
     if SERVER_MARK in called:
         return any(is_same_tool(forbidden, spelling) for spelling in find_spellings(called))
-    names = ("".join(_own_parts(called)), "".join(_parts(called)))
-    return forbidden == called or any(ban.fullmatch(name) for ban in _bans(forbidden) for name in names)
+    return forbidden == called or any(
+        ban.pattern.fullmatch(ban.joint.join(parts(called, ban.joint)))
+        for ban in _bans(forbidden)
+        for parts in (_own_parts, _parts)
+    )
 
 
 @lru_cache(maxsize=4096)
 def may_be_same_tool(forbidden: str, called: str) -> bool:
     """Whether the name of a call ends with a forbidden one after a name space, so that it may be the same tool."""
-    called = find_spellings(called)[-1]
-    parts = _parts(_PLUGIN.sub(r"\1.", called))
-    return any(ban.fullmatch("".join(parts[at:])) for ban in _bans(forbidden) for at in range(1, len(parts)))
+    named = _PLUGIN.sub(r"\1.", find_spellings(called)[-1])
+    return any(
+        ban.pattern.fullmatch(ban.joint.join(parts[at:]))
+        for ban in _bans(forbidden)
+        for parts in (_parts(named, ban.joint),)
+        for at in range(1, len(parts))
+    )
 
 
 def split_plugin(name: str) -> str:
@@ -150,8 +160,7 @@ def _words_of(text: str) -> frozenset[str]:
 @lru_cache(maxsize=4096)
 def is_named_in(tool: str, line: str) -> bool:
     """Whether a line names a tool, in whatever case and spelling."""
-    letters = "".join(_parts(line))
-    return any(ban.search(letters) for ban in _bans(tool))
+    return any(ban.pattern.search(ban.joint.join(_parts(line, ban.joint))) for ban in _bans(tool))
 
 
 def is_every_tool(name: str) -> bool:
@@ -175,22 +184,47 @@ def _pattern(name: str) -> Pattern[str]:
     return compile_pattern("|".join(translate(part.replace("[", "[[]").replace("?", "[?]")) for part in name.split(OR)))
 
 
+class _Ban(NamedTuple):
+    """What finds a name in the letters of others, and what is between the words of these: `get_*` is no `getaway`."""
+
+    pattern: Pattern[str]
+    joint: str
+
+
 @lru_cache(maxsize=4096)
-def _bans(name: str) -> tuple[Pattern[str], ...]:
+def _bans(name: str) -> tuple[_Ban, ...]:
     """What finds each of the names, folded; nothing for one that has no letter."""
-    sources = (".*".join("".join(_own_parts(piece)) for piece in part.split("*")) for part in name.split(OR))
-    return tuple(map(compile_pattern, filter(None, sources)))
+    bans = ((_ban_source(part), part) for part in name.split(OR))
+    return tuple(_Ban(compile_pattern(source), _joint(part)) for source, part in bans if source)
+
+
+def _joint(name: str) -> str:
+    return "_" if _STAR_AT_WORD.search(name) else ""
+
+
+def _ban_source(name: str) -> str:
+    pieces = name.split("*")
+    if not _joint(name):
+        return ".*".join("".join(_own_parts(piece)) for piece in pieces)
+    sources = ["_?".join("".join(_own_parts(piece))) for piece in pieces]
+    for at, piece in enumerate(pieces):
+        starts, ends = at > 0 and _REST.match(piece), at < len(pieces) - 1 and _REST.match(piece[-1:])
+        sources[at] = "_" * bool(starts) + sources[at] + "_" * bool(ends)
+    return ".*".join(sources)
 
 
 @lru_cache(maxsize=4096)
-def _own_parts(name: str) -> tuple[str, ...]:
+def _own_parts(name: str, joint: str = "") -> tuple[str, ...]:
     """The parts of a name without a name space that says nothing."""
-    parts = _parts(name)
+    parts = _parts(name, joint)
     while len(parts) > 1 and parts[0] in GENERIC:
         parts = parts[1:]
     return parts
 
 
 @lru_cache(maxsize=4096)
-def _parts(name: str) -> tuple[str, ...]:
-    return tuple(part for piece in _JOINTS.split(widen_name(name).casefold()) if (part := _REST.sub("", piece)))
+def _parts(name: str, joint: str = "") -> tuple[str, ...]:
+    """The parts of a name in small letters, with this joint between the words of one."""
+    letters = _WORD_ENDS.sub(joint, widen_name(name)) if joint else widen_name(name)
+    pieces = _JOINTS.split(letters.casefold())
+    return tuple(part for piece in pieces if (part := _REST.sub(joint, piece).strip("_")))

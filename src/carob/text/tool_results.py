@@ -64,12 +64,20 @@ _LABEL = lazy.pattern(
 _MARKS = lazy.pattern(r"(?:(?!<\w)[\W_])+")
 _COUNT = lazy.pattern(r"(?i)(?:no|0|zero|none|without|not an?)\b[\s:]*(?:\w+\s+)?(?:error|exception|failure|problem)")
 _RAISED = lazy.pattern(r"[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Timeout|Warning)\s*[:(]")
-_ZERO = r"(?!\s*(?:0\b|(?:none|no|null|nil|false|n/a)\W*$))"
+_NONE = r"(?:none|no|null|nil|false|n/a)\W*$"
+_ZERO = rf"(?!\s*(?:0\W*$|{_NONE}))"
+_ZERO_COUNTED = rf"(?!\s*(?:0\b(?!.*\b(?:as|because|due|since)\b)|{_NONE}))"
+"""`Errors: 0 in 3 files` counts them, and `Error: 0 rows exported` is one."""
+_UNCLEAR = lazy.pattern(
+    rf"(?i)(?:error|exception|failure)\s*[:=]\s*(?:{_NONE}|0\W*$)"
+    rf"|(?:failed|fail)\s*[:=]\s*(?:{_NONE}|0\s*(?:/|(?:out )?of\b)\s*\d)"
+)
+"""A word of failure with a zero: none failed, or none of them was done."""
 _NAMED = (
     r"(?:error|exception|failure)(?:\s*[\[(][^\])\n]{0,60}[\])]|\s+(?:code\s+)?[A-Z]{0,8}-?\d{1,5})?"
     rf"(?:\s*[:=!\]]{_ZERO}|\s+[-\u2013\u2014]\s|\s*\.?\s*$|\s+(?:occurred|happened|while|when|during)\b"
     r"|\s+(?!handling|reporting|logging|tracking|monitoring|correcting|messaging)\w+ing\s\S)"
-    rf"|(?:err|errno|fail|failed|fatal|failure)\s*[:=!]{_ZERO}"
+    rf"|(?:err|errno|fail|failed|fatal|failure)\s*[:=!]{_ZERO_COUNTED}"
     r"|failed\s*(?:[.,;\u2013\u2014-]|$)"
     r"|(?:http[ /]?(?:\d\.\d )?|status(?: code)?\s*[:=]?\s*)[45]\d\d\b"
     r"|[45]\d\d (?:client|server|bad|not|internal|forbidden|unauthorized|too many)\b"
@@ -107,7 +115,7 @@ _OPENING = (
     rf"|«refusal_openings»|«verdict_openings»{_ENDS}|«exhausted_openings»{_ENDS}"
     rf"|(?!(?:no|none|nothing|zero|not)\b)(?:«declined_subjects»|(?:[^\W\d]+ ){{0,1}}[^\W\d]+)"
     rf" (?:has |have |had |was |is |been )*{_VERDICT}(?!\s*:\s*\d)"
-    rf"|(?:[^\W\d]+ ){{1,3}}(?:could not|couldn't)\b|errors\s*:{_ZERO}|<_?\w*RpcError\b"
+    rf"|(?:[^\W\d]+ ){{1,3}}(?:could not|couldn't)\b|errors\s*:{_ZERO_COUNTED}|<_?\w*RpcError\b"
 )
 
 
@@ -133,7 +141,17 @@ def call_success(
         return False
     if not ended and claimed is None:
         return None
-    return not shows_failure(result)
+    if shows_failure(result):
+        return False
+    return None if claimed is None and _is_unclear(result) else True
+
+
+def _is_unclear(result: object, depth: int = 0) -> bool:
+    """Whether a text, or one in an envelope, may say that something failed, and may say that nothing did."""
+    if isinstance(result, Mapping) and depth <= DEEPEST:
+        return any(_is_unclear(result[key], depth + 1) for key in _read_keys(result).envelopes)
+    text = "".join(block["text"] for block in result) if isinstance(result, list) and _is_text(result) else result
+    return isinstance(text, str) and _UNCLEAR.match(_opening_line(text)) is not None
 
 
 def shows_failure(result: object) -> bool:
@@ -365,12 +383,15 @@ def _is_text(blocks: list[object] | tuple[object, ...]) -> bool:
 
 def opens_with_failure(text: str) -> bool:
     """Whether a text opens with words that say that something failed."""
-    head = text[:HEAD].lstrip()
-    line = _strip_marks(head.split("\n", 1)[0][:LINE]).replace("\u2019", "'")
+    line = _opening_line(text)
     if _COUNT.match(line):
         return False
     openings = (_RAISED, PUBLISHED.regex(_OPENING), _SUBJECT_FAILED, _PROGRAM_FAILED, _CODED, _NOTHING_THERE)
-    return any(opening.match(line) for opening in openings) or _FLAG.search(head) is not None
+    return any(opening.match(line) for opening in openings) or _FLAG.search(text[:HEAD]) is not None
+
+
+def _opening_line(text: str) -> str:
+    return _strip_marks(text[:HEAD].lstrip().split("\n", 1)[0][:LINE]).replace("\u2019", "'")
 
 
 def _strip_marks(line: str) -> str:

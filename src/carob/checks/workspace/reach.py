@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 from msgspec import Struct
@@ -40,6 +40,7 @@ class Outside(WorkspaceCheck, Struct, frozen=True):
         Example({"allowed": []}, workspace_trace("sh=0", "outside:/etc/hosts"), Status.FAILED),
         Example({"allowed": []}, workspace_trace("sh=0", "outside:~/.bashrc"), Status.FAILED),
         Example({"allowed": ["~/.bashrc"]}, workspace_trace("sh=0", "outside:~/.bashrc"), Status.PASSED),
+        Example({"allowed": ["~/.cache/**"]}, workspace_trace("sh=0", "outside:~/.cache"), Status.PASSED),
         Example({"allowed": []}, workspace_trace("sh=0", "outside:~/.agent/log", **OWN), Status.PASSED),
         Example({"allowed": []}, UNSEEN_WORK, Status.UNKNOWN),
     )
@@ -62,7 +63,9 @@ class Outside(WorkspaceCheck, Struct, frozen=True):
         wrong = {
             write.path: _describe(evidence, write.path, write.run)
             for write in evidence.writes
-            if write.path.startswith(("/", IN_HOME)) and not matches_any((*self.allowed, *own), write.path)
+            if write.path.startswith(("/", IN_HOME))
+            and not matches_any((*self.allowed, *own), write.path)
+            and not _leads_to(self.allowed, write.path, evidence)
         }
         for change in evidence.home_files:
             if not matches_any((*self.allowed, *own), change.path):
@@ -70,6 +73,13 @@ class Outside(WorkspaceCheck, Struct, frozen=True):
         if wrong:
             return self.failed(list_shown(wrong.values(), ""), EvidenceLocation("processes"))
         return self.passed_unless(why or trace.cut("processes"))
+
+
+def _leads_to(allowed: Iterable[str], path: str, evidence: WorkspaceEvidence) -> bool:
+    """Whether it is a folder that was made on the way to what may be written."""
+    folder = f"{path}/"
+    is_on_the_way = any(pattern.startswith(folder) for pattern in allowed)
+    return is_on_the_way and any(write.path.startswith(folder) for write in evidence.writes)
 
 
 class Network(WorkspaceCheck, Struct, frozen=True):
