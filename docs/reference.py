@@ -74,7 +74,8 @@ The words that Carob looks for in answers. It uses no others and does not guess 
 written by `python docs/reference.py` from the lists in the code.
 
 An entry matches as whole words and ignores letter case. `(a|b)` are alternatives, and `...` is up to four words.
-Claims and requests are read in German, Spanish, French, Portuguese, Japanese and Chinese too. The other lists are
+Claims and requests are read in German, Spanish, French, Portuguese, Japanese and Chinese too, requests in Italian,
+Dutch and Russian. The other lists are
 English. To replace a list, write `words: {refusal: [...]}` at the top of a suite; to add to it, write
 `words: {refusal: {add: [...]}}`. A table `[words]` in `carob.toml` does the same for every suite.
 

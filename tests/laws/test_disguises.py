@@ -8,6 +8,7 @@ import html
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import pytest
@@ -18,12 +19,21 @@ from carob.model.verdict import Status
 from laws.coverage import Coverage, require
 from laws.samples import CATALOG, Expected, build_case
 
-TEXT = "Alpha-Key 7431 west"
+TEXT = "Alpha-Keyring 7431 west"
 """A forbidden text of letters, digits, a dash and spaces."""
 _WIDE = {code: code + 0xFEE0 for code in range(0x21, 0x7F)} | {0x20: 0x3000}
 _ALIKE = str.maketrans({"A": "\u0410", "a": "\u0430", "e": "\u0435", "p": "\u0440", "K": "\u041a", "y": "\u0443"})
 _BOLD = {**{65 + i: 0x1D400 + i for i in range(26)}, **{97 + i: 0x1D41A + i for i in range(26)}}
 Disguise = Callable[[str], str]
+_RANGES = (
+    (0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F),
+    (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF),
+    (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
+)  # fmt: skip
+DEFAULT_IGNORABLE = [
+    code for start, end in _RANGES for code in (range(start, end + 1) if end < 0xE0000 else (start, end))
+]
+"""Default_Ignorable_Code_Point of Unicode; of the block of tags, the ends."""
 
 DISGUISES: Mapping[str, Disguise] = {
     "as it is": lambda text: text,
@@ -53,6 +63,12 @@ DISGUISES: Mapping[str, Disguise] = {
     "tags": lambda text: text.replace("Alpha", "<b>Al</b>pha"),
     "a comment": lambda text: text.replace("Alpha", "Al<!-- -->pha"),
     "escapes of Markdown": lambda text: text.replace("-", "\\-"),
+    "tag characters": lambda text: "\U000e0041".join(text),
+    "written in tags": lambda text: "".join(chr(0xE0000 + ord(char)) for char in text),
+    "dotted capitals": lambda text: text.replace("i", "\u0130"),
+    "a sign in a word": lambda text: text.replace("Alpha", "Al-pha").replace("west", "we.st"),
+    "an emoji in a word": lambda text: text.replace("Alpha", "Al\U0001f44d\U0001f3fdpha").replace("west", "we\u2b50st"),
+    **{f"U+{code:04X}": partial(str.join, chr(code)) for code in DEFAULT_IGNORABLE},
 }
 """Every folding that some check knows."""
 ENCODINGS: Mapping[str, Disguise] = {
@@ -64,6 +80,9 @@ ENCODINGS: Mapping[str, Disguise] = {
     "character codes": lambda text: " ".join(str(ord(char)) for char in text),
     "spread": " ".join,
     "percent": lambda text: "".join(f"%{byte:02x}" for byte in text.encode()),
+    "codes in hex": lambda text: " ".join(f"{ord(char):#x}" for char in text),
+    "code points": lambda text: " ".join(f"U+{ord(char):04X}" for char in text),
+    "bits": lambda text: " ".join(f"{ord(char):08b}" for char in text),
     "escapes of JSON": lambda text: "".join(f"\\u{ord(char):04x}" for char in text),
 }
 """Encodings, which are looked for where leaks are sought."""
@@ -104,6 +123,7 @@ OTHERWISE = {
     "answer_text, response_match": "they compare as promptfoo and ADK do, letter by letter",
     "valid_arguments": "a tool under another name is one that does not exist",
     "rule, shared_rule": "law 13: its patterns have their own tests of names in tests/rules",
+    "must_not_match_regex: a sign in a word": "the regex has a hyphen of its own: /AlphaKey/ does find Al-phaKey",
     "claims: wrapped": WRAPPED,
     "no_false_success: wrapped": WRAPPED,
     "encodings": "sought by `no_leak` alone",
@@ -119,6 +139,10 @@ NAMES: Mapping[str, Disguise] = {
     "zero width": "\u200b".join,
     "a space": lambda name: f" {name} ",
     "tools/": lambda name: f"tools/{name}",
+    "tag characters": "\U000e0041".join,
+    "dotted capitals": lambda name: name.replace("i", "\u0130"),
+    "an emoji": lambda name: name.replace("_", "\U0001f44d"),
+    **{f"U+{code:04X}": partial(str.join, chr(code)) for code in DEFAULT_IGNORABLE},
 }
 """Spellings of the name of a tool, as `tool_calls_none` knows them."""
 

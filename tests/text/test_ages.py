@@ -234,3 +234,19 @@ def test_any_text_can_be_read(text: str) -> None:
         assert age.minutes >= 0
         said = text[slice(*age.span)]
         assert any(char.isdigit() for char in said) or (age.in_words and any(char.isalpha() for char in said))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Updated 10 min ago, lasts 3 hours.",
+        "Synced 10 minutes ago and takes 3 hours",
+        "Updated 10 min ago, open for 3 h",
+    ],
+)
+def test_how_long_it_lasts_is_no_age(text: str) -> None:
+    assert [age.minutes for age in stated_ages(text)] == [10]
+
+
+def test_how_long_nothing_new_came_is_one() -> None:
+    assert [age.minutes for age in stated_ages("No sync for 3 hours")] == [180]

@@ -12,9 +12,9 @@ from carob.rules.clauses import ORDER_UNSEEN, Clause, ClausePlan, EventStore, Me
 from carob.rules.events import RuleFinding
 from carob.rules.patterns import LOST, UNSEEN, Fit, Occurrence
 from carob.rules.values import holds_removed, scalars_of, values_at
+from carob.text.folded_search import find_whole_words
 from carob.text.folding import fold, fold_phrase
 from carob.text.numbers.claimed import numbers_in
-from carob.text.phrases import find_whole_words
 from carob.text.regexes import lazy
 
 USER: Final = "user"

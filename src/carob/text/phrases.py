@@ -4,22 +4,21 @@ What is required counts only in what a reader sees; `carob.text.forbidden` looks
 begins or ends with a digit does not stand inside a longer number.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
-from carob.text.characters import is_word_char
+from carob.text.folded_search import MAGNITUDE_AFTER, find_first, find_whole_words, is_within_number
 from carob.text.folding import Span, fold, fold_phrase, original_span
+from carob.text.numbers.spelling import spelled, spelled_phrase, spelled_span
+from carob.text.numbers.whole import holds_one_number, number_spans
 from carob.text.regexes import lazy
 from carob.text.views import View, is_plain, where_required
 
-_NUMBER_BEFORE = lazy.pattern(r"\d[.,'\u066b\u066c]\Z")
-_NUMBER_AFTER = lazy.pattern(r"[.,'\u066b\u066c]\d|[eE][+-]?\d")
 _NUMBER_START = lazy.pattern(r"[\d.,'\u066b\u066c]{1,40}\Z")
 _NUMBER_END = lazy.pattern(r"[\w.,'\u066b\u066c]{0,40}\w")
 _WORD_START = lazy.pattern(r"\w{1,40}\Z")
 _WORD_END = lazy.pattern(r"\w{1,40}")
 _UNSPACED = lazy.regex(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Hangul}]")
-_MAGNITUDE_AFTER = lazy.pattern(r"(?:k|m|bn|b|mn|tn)(?!\w)|[ -](?:thousand|million|billion|trillion)s?(?!\w)")
 
 
 def find(text: str, phrase: str) -> Span | None:
@@ -31,11 +30,43 @@ def find(text: str, phrase: str) -> Span | None:
     needle = fold_phrase(phrase)
     if is_plain(text):
         span = find_first(fold(text), needle, required=True)
-        return original_span(text, *span) if span else None
-    for view in where_required(text, phrase):
-        if span := find_first(fold(view.text), needle, required=True):
-            return _written_span(view, span)
-    return None
+        written = original_span(text, *span) if span else None
+    else:
+        views = where_required(text, phrase)
+        spans = ((view, find_first(fold(view.text), needle, required=True)) for view in views)
+        written = next((_written_span(view, span) for view, span in spans if span), None)
+    if written or not spelled_phrase(phrase):
+        return written
+    views = where_required(text, phrase)
+    spans = ((view, find_equal(view.text, phrase, find_first_required)) for view in views)
+    return next((view.span(*span) for view, span in spans if span), None)
+
+
+def find_equal(text: str, phrase: str, search: Callable[[str, str], Span | None]) -> Span | None:
+    """Where a text holds the phrase with its numbers in another spelling; `search` looks in folded texts."""
+    number_phrase = spelled_phrase(phrase)
+    if not number_phrase:
+        return None
+    other = spelled(text)
+    if other.text != text or number_phrase != phrase:
+        span = search(fold(other.text), number_phrase)
+        if span:
+            return spelled_span(other, *span)
+    return next(number_spans(text, phrase), None) if holds_one_number(phrase) else None
+
+
+def is_said(text: str, phrase: str) -> bool:
+    """Whether a text without markup holds the phrase as whole words, and without a plural `s`."""
+
+    def search(haystack: str, wanted: str) -> Span | None:
+        spans = find_whole_words(haystack, wanted, plural=False)
+        return next((span for span in spans if not is_within_number(haystack, *span, required=True)), None)
+
+    return bool(search(fold(text), phrase) or find_equal(text, phrase, search))
+
+
+def find_first_required(haystack: str, phrase: str) -> Span | None:
+    return find_first(haystack, fold_phrase(phrase), required=True)
 
 
 def find_required(text: str, phrase: str) -> Span | None:
@@ -96,9 +127,9 @@ def longer_number(text: str, phrases: Iterable[str]) -> tuple[str, str] | None:
     for phrase in phrases:
         needle = fold_phrase(phrase)
         start = haystack.find(needle) if needle else -1
-        if start >= 0 and _is_within_number(haystack, start, end := start + len(needle), required=True):
+        if start >= 0 and is_within_number(haystack, start, end := start + len(needle), required=True):
             before = _NUMBER_START.search(haystack, max(0, start - 40), start)
-            after = _MAGNITUDE_AFTER.match(haystack, end) or _NUMBER_END.match(haystack, end)
+            after = MAGNITUDE_AFTER.match(haystack, end) or _NUMBER_END.match(haystack, end)
             return phrase, haystack[before.start() if before else start : after.end() if after else end]
     return None
 
@@ -108,66 +139,24 @@ def find_any_word(text: str, phrases: Iterable[str]) -> Span | None:
     return next(filter(None, (find_word(text, phrase) for phrase in phrases)), None)
 
 
-def find_whole_words(
-    haystack: str, phrase: str, plural: bool = True, *, from_within: bool = False, into_word: bool = False
-) -> Iterator[Span]:
-    """Every place where the phrase is as whole words in a text that is folded already.
-
-    It may begin within a word where that is allowed, and so may it end.
-    """
-    needle, open_start, open_end = _word(phrase)
-    open_start, open_end = open_start or from_within, open_end or into_word
-    start = haystack.find(needle) if needle else -1
-    while start >= 0:
-        end = start + len(needle)
-        if open_start or start == 0 or not is_word_char(haystack[start - 1]):
-            if open_end or _ends_word(haystack, end):
-                yield start, end
-            elif plural and haystack[end] == "s" and _ends_word(haystack, end + 1):
-                yield start, end + 1
-        start = haystack.find(needle, start + 1)
-
-
 def _words_seen(text: str, phrase: str, from_within: bool = False, into_word: bool = False) -> Iterator[Span]:
-    for view in where_required(text, phrase):
+    def search(haystack: str, wanted: str) -> Span | None:
+        spans = find_whole_words(haystack, wanted, from_within=from_within, into_word=into_word)
+        return next((span for span in spans if not is_within_number(haystack, *span, required=True)), None)
+
+    views = where_required(text, phrase)
+    for view in views:
         haystack = fold(view.text)
         for start, end in find_whole_words(haystack, phrase, from_within=from_within, into_word=into_word):
-            if not _is_within_number(haystack, start, end, required=True):
+            if not is_within_number(haystack, start, end, required=True):
                 yield _written_span(view, (start, end))
+    for view in views if spelled_phrase(phrase) else ():
+        if span := find_equal(view.text, phrase, search):
+            yield view.span(*span)
 
 
 def _written_span(view: View, span: Span) -> Span:
     return view.span(*original_span(view.text, *span))
-
-
-def find_first(haystack: str, needle: str, required: bool = False) -> Span | None:
-    """Where a folded phrase first is in a folded text, and not inside a longer number."""
-    if not needle:
-        return None
-    start = haystack.find(needle)
-    while start >= 0:
-        end = start + len(needle)
-        if not _is_within_number(haystack, start, end, required):
-            return start, end
-        start = haystack.find(needle, start + 1)
-    if needle[0] == " " or needle[-1] == " ":
-        start = f" {haystack} ".find(needle) - 1
-        if start >= -1:
-            return max(start, 0), min(start + len(needle), len(haystack))
-    return None
-
-
-def _is_within_number(haystack: str, start: int, end: int, required: bool) -> bool:
-    """Whether digits at an end of the span go on next to it; what is required is not another number in words either."""
-    if haystack[start].isdecimal() and start:
-        before = haystack[start - 1]
-        if before.isnumeric() or (before in ".,'\u066b\u066c" and _NUMBER_BEFORE.search(haystack, start - 2, start)):
-            return True
-    if not haystack[end - 1].isdecimal() or end == len(haystack):
-        return False
-    if haystack[end].isnumeric() or _NUMBER_AFTER.match(haystack, end):
-        return True
-    return required and _MAGNITUDE_AFTER.match(haystack, end) is not None
 
 
 @lru_cache(maxsize=4096)
@@ -178,17 +167,6 @@ def _open_ends(phrase: str) -> tuple[str, bool, bool]:
     ends = core.endswith("*") and not core.endswith("**")
     core = core[starts : len(core) - ends].strip() if len(core) > starts + ends else core
     return core, starts or bool(_UNSPACED.match(core)), ends or bool(_UNSPACED.match(core[-1:]))
-
-
-@lru_cache(maxsize=4096)
-def _word(phrase: str) -> tuple[str, bool, bool]:
-    """The folded phrase, and whether its start and its end may touch a word."""
-    needle = fold_phrase(phrase).strip()
-    return needle, not is_word_char(needle[:1] or " "), not is_word_char(needle[-1:] or " ")
-
-
-def _ends_word(haystack: str, end: int) -> bool:
-    return end == len(haystack) or not is_word_char(haystack[end])
 
 
 def distance_within(first: str, second: str, most: int) -> bool:

@@ -261,7 +261,7 @@ class MustAllowOverrideAction(_BriefCheck, Struct, frozen=True):
     def judge(self, trace: Trace) -> CheckResult:
         if trace.page is not None and offers(trace.page, self.action):
             return self.passed("a control on the page", EvidenceLocation("page"))
-        answer = prose(trace.final_message)
+        answer = prose(trace.final_message, (self.action,))
         span = first_free(answer, answer.places(self.action), is_unavailable, WordLists.of(self.words))
         why = (trace.why_unobserved("page") or trace.cut("page")) if span is None else None
         if span is None and trace.page is not None and offers(trace.page, self.action, LIKE_PROMPT):

@@ -31,7 +31,6 @@ from carob.model.check import CheckProblem, Example, Expected, Field
 from carob.model.trace import TextLoss, Trace
 from carob.model.verdict import CheckResult, Group, Status
 from carob.text import forbidden, phrases
-from carob.text.numbers.whole import find_any_number
 from carob.text.prose.asking import find_request_for
 from carob.text.prose.sentences import find_listed, first_free, is_marker_denied, prose
 from carob.text.regexes import safe_regex
@@ -73,8 +72,7 @@ class MustSayAny(AnswerCheck, Struct, frozen=True):
         return blank(self.phrases)
 
     def judge(self, trace: Trace) -> CheckResult:
-        answer = trace.final_message
-        span = phrases.find_any_required(answer, self.phrases) or find_any_number(answer, self.phrases)
+        span = phrases.find_any_required(trace.final_message, self.phrases)
         return self.present(trace, span, "" if span else quote_without(trace, self.phrases))
 
 
@@ -305,7 +303,7 @@ class MustLabelAssumptions(AnswerCheck, Struct, frozen=True):
         text, words = trace.final_message, WordLists.of(self.words)
         if not self.markers:
             return self.present(trace, find_listed(text, "assumption", words, is_marker_denied))
-        answer = prose(text)
+        answer = prose(text, self.markers)
         for marker in self.markers:
             span, places = phrases.find(text, marker), answer.places(marker, as_word=False)
             # Markup in a marker is looked for as written, where nothing denies it.

@@ -36,10 +36,12 @@ from carob.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from carob.system.installing import install_extra
 from carob.text.folding import fold
 from carob.text.json_answers import json_answer
+from carob.text.numbers.spelling import spelled
 from carob.text.phrases import distance_within
 from carob.text.regexes import lazy
 from carob.text.regexes.safe_regex import RegexTimeout, find_javascript, why_bad_javascript
 from carob.text.views import rendered_view
+from carob.text.words import alternatives
 
 TESTS = ("contains", "contains_any", "contains_all", "starts_with", "equals", "regex", "near", "min_words", "max_words")
 CUT = says("Total", cuts={"final_message": TextLoss("only a part was kept")})
@@ -265,13 +267,15 @@ def _scorer() -> Any:
     return rouge_scorer.RougeScorer(["rouge1"], tokenizer=Tokenizer())
 
 
-_GROUPING = lazy.regex(r"(?<=\d),(?=\d{3}(?!\d))")
-
-
 _WORD = lazy.regex(
     r"[\p{Han}\p{Hiragana}\p{Katakana}]|[\p{L}\p{N}][^\s\p{Han}\p{Hiragana}\p{Katakana}]*", regex.VERSION1
 )
 """What is between white space and holds a letter or digit; where no spaces are written, each sign."""
+
+
+_IS_NUMBER = lazy.pattern(r"-?\d+(?:\.\d+)?")
+_MONEY = rf"(?:[$€£¥₹₩₽]|\b(?i:{alternatives('currency_codes')})\b)"
+_CURRENCY = lazy.pattern(rf"{_MONEY} ?(?=\d)|(?<=\d) ?{_MONEY}")
 
 
 class AnswerEquals(AnswerCheck, Struct, frozen=True):
@@ -285,7 +289,8 @@ class AnswerEquals(AnswerCheck, Struct, frozen=True):
     examples: ClassVar = (
         Example({"text": "Yes."}, says(" yes.\n"), Status.PASSED),
         Example({"text": "Yes."}, says("Yes. Gladly."), Status.FAILED),
-        Example({"text": "1,200 rides"}, says("1200 rides"), Status.PASSED),
+        Example({"text": "1,200 rides"}, says("1200.00 rides"), Status.PASSED),
+        Example({"text": "1080"}, says("$1,080.00"), Status.PASSED),
         Example({"text": "Total"}, CUT, Status.UNKNOWN),
     )
     text: str
@@ -303,16 +308,20 @@ class AnswerEquals(AnswerCheck, Struct, frozen=True):
         if why := unreadable(trace):
             return self.unknown(why)
         text = trace.final_message
-        is_equal = _normalize(self.text) in (_normalize(text), _normalize(rendered_view(text).text))
+        is_equal = any(self._is_equal(seen) for seen in dict.fromkeys((text, rendered_view(text).text)))
         return self.passed(quote_answer(trace)) if is_equal else self.failed(quote_answer(trace))
+
+    def _is_equal(self, text: str) -> bool:
+        wanted, found = _normalize(self.text), _normalize(text)
+        return wanted == found or (_IS_NUMBER.fullmatch(wanted) is not None and wanted == _CURRENCY.sub("", found))
 
     def compared_values(self, trace: Trace) -> tuple[object, object]:
         return trace.final_message, self.text
 
 
 def _normalize(text: str) -> str:
-    """A text without what does not matter: 1,200 is 1200."""
-    return _GROUPING.sub("", fold(text)).strip()
+    """A text without what does not matter: 1,200.00 is 1200."""
+    return fold(spelled(text).text).strip()
 
 
 class MinWords(AnswerCheck, Struct, frozen=True):

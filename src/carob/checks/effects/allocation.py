@@ -51,9 +51,11 @@ def indicators(
 
     Lists of a case, `success` and `failure`, are words as they are written; without them the word lists hold.
     """
-    answer = prose(text)
+    answer = prose(text, (*success, *failure))
     first: dict[str, Span] = {}
-    for kind, span in _find_indicators(answer.text, _patterns(tuple(success), tuple(failure), words)):
+    for kind, span in _find_indicators(
+        answer.text, _patterns(tuple(map(answer.spell, success)), tuple(map(answer.spell, failure)), words)
+    ):
         verdict = _judge_success(answer, *span, words) if kind == "success" else kind
         first.setdefault(verdict, answer.written_span(*span))
         if verdict in (("failure", "denied") if expect_success else ("success",)):

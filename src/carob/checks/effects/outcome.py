@@ -32,9 +32,9 @@ from carob.model.check import Example, Expected
 from carob.model.trace import BY_ITSELF, ToolCall, Trace
 from carob.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from carob.providers.base import ending_of
-from carob.text.numbers.whole import find_said
+from carob.text.phrases import find_required
 from carob.text.prose.asking import find_request
-from carob.text.prose.sentences import find_listed
+from carob.text.prose.sentences import find_listed, is_word_conditional
 from carob.text.regexes import lazy
 from carob.text.tool_names import effect_tools, is_any_named, is_same_tool
 from carob.text.views import rendered_view
@@ -299,7 +299,7 @@ def _find_confirmation(check: Outcome, trace: Trace) -> Judgement:
             *(f"{denial} {word}" for denial in words.entries("deed_denials") for word in check.deeds),
         )
         words = WordLists.of({**check.words, listed: denied})
-    span = find_listed(trace.final_message, listed, words)
+    span = find_listed(trace.final_message, listed, words, is_word_conditional)
     if span is None and check.outcome == "graceful_block":
         span = find_request(trace.final_message, words)
     if span:
@@ -324,8 +324,8 @@ def _says_own_words(check: Outcome, trace: Trace) -> bool:
 
 def _by_more_than(check: Check, trace: Trace, echo: Trace) -> bool:
     if isinstance(check, MustSayAny):
-        new = [phrase for phrase in check.phrases if not find_said(trace.input, phrase)]
-        return any(find_said(trace.final_message, phrase) for phrase in new)
+        new = [phrase for phrase in check.phrases if not find_required(trace.input, phrase)]
+        return any(find_required(trace.final_message, phrase) for phrase in new)
     return check.judge(echo).status is not Status.PASSED
 
 

@@ -32,7 +32,6 @@ from carob.model.trace import ToolCall, Trace
 from carob.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from carob.text import forbidden
 from carob.text.folding import Span, fold
-from carob.text.numbers.whole import find_as_number
 from carob.text.phrases import find
 from carob.text.prose.asking import find_request
 from carob.text.prose.claims import is_open
@@ -306,9 +305,7 @@ def _find_stated(answer: str, value: str, words: WordLists) -> Span | None:
     """Where the answer states a value, in whatever dress, and neither denies it nor leaves it open."""
     text = prose(answer)
     found = forbidden.find_phrase(answer, value)
-    if found is None and (found := find_as_number(answer, value)):
-        value = answer[slice(*found)]
-    if found and (places := text.places(value, as_word=False)):
+    if found and (places := text.places(answer[slice(*found)], as_word=False)):
         return first_free(text, places, _is_open_or_denied, words)
     return found
 

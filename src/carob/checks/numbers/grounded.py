@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain, islice
 from typing import Annotated, Any, ClassVar, Literal
@@ -115,15 +116,16 @@ class GroundedNumbers(Check, Struct, frozen=True):
 
     def judge(self, trace: Trace) -> CheckResult:
         loose, derivations = self._find_ungrounded(trace, claimed_numbers(trace))
-        unread = next((number for number in loose if number.unread), None)
-        firm = [number for number in loose if not number.unread]
+        unread = next((number for number in loose if number.unread or number.doubtful), None)
+        firm = [number for number in loose if not (number.unread or number.doubtful)]
         if firm:
             why = _why_unseen(trace) or unsure(trace, [number.span for number in firm])
             listed = ", ".join(_text_of(trace, number) for number in firm[:MOST_LISTED])
             at = EvidenceLocation("final_message", *firm[0].span)
             return self.unknown(why) if why else self.failed(f"no source for {listed}", at)
         if unread is not None:
-            return self.unknown(f"{_text_of(trace, unread)} may be another number: have the agent write it in digits")
+            other = ("part of a date", "with `of`") if unread.doubtful else ("another number", "in digits")
+            return self.unknown(f"{_text_of(trace, unread)} may be {other[0]}: have the agent write it {other[1]}")
         # A small number in a word is a claim only if what was seen holds the things that it counts.
         counts = {stated for stated in stated_numbers(trace.final_message) if stated.counts}
         if why := unreadable(trace) or (_why_unseen(trace) if counts.difference(claimed_numbers(trace)) else None):
@@ -195,8 +197,11 @@ class NumberSources:
         self._seen = [*observed_sources(trace, constants, texts)]
 
     def find_seen(self, stated: StatedNumber) -> NumberSource | None:
-        """What holds the number itself."""
-        return find_first(stated, self._seen)
+        """What holds the number itself, or the share that it is a part of."""
+        seen = find_first(stated, self._seen)
+        if seen or stated.share is None:
+            return seen
+        return find_first(StatedNumber(stated.share * HUNDRED, Decimal(1), stated.span, percent=True), self._seen)
 
     def choose_reading(self, stated: StatedNumber) -> StatedNumber:
         """The number as 1,250 where its 1.250 was seen so and not as one and a quarter, or its 30 cents as 0.30."""

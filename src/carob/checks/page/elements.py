@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, NamedTuple, NotRequired, TypedDict
 
 import regex
@@ -13,7 +13,9 @@ from carob.checks.base import regex_problems
 from carob.checks.page.snapshot import COMPONENTS, Node, nodes, nodes_below
 from carob.model.check import CheckProblem
 from carob.model.trace import THE_PROMPT, Trace
+from carob.text.folded_search import find_first
 from carob.text.folding import fold, fold_phrase
+from carob.text.numbers.spelling import spelled, spelled_phrase
 from carob.text.regexes import safe_regex
 
 COMPONENT = "component"
@@ -80,9 +82,9 @@ class Element(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
             return False
         name = node.name or node.text
         return (
-            (not self.name or name == fold_phrase(self.name))
-            and (not self.name_contains or fold_phrase(self.name_contains) in name)
-            and (not self.text or fold_phrase(self.text) in node.text)
+            (not self.name or _holds(self.name, name, str.__eq__))
+            and (not self.name_contains or _holds(self.name_contains, name, _contains))
+            and (not self.text or _holds(self.text, node.text, _contains))
             and (not self.name_regex or safe_regex.search(self.name_regex, name) is not None)
             and set(self.words) <= set(words_of(name))
         )
@@ -184,6 +186,18 @@ def _new(fitting: Sequence[Node], before: Sequence[Node]) -> list[Node]:
 def _key(node: Node) -> tuple[str, str]:
     """What a node is known by; the text of a component may change, and it is still the same."""
     return node.role, node.name or ("" if node.role in COMPONENTS else node.text)
+
+
+def _contains(seen: str, phrase: str) -> bool:
+    return find_first(seen, phrase, required=True) is not None
+
+
+def _holds(phrase: str, seen: str, test: Callable[[str, str], bool]) -> bool:
+    """Whether a text of a page is or holds a phrase, or the phrase with its numbers in another spelling."""
+    number_phrase = spelled_phrase(phrase)
+    return test(seen, fold_phrase(phrase)) or (
+        number_phrase != "" and test(fold(spelled(seen).text), fold_phrase(number_phrase))
+    )
 
 
 def words_of(name: str) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import regex
 
 from carob.model.trace import LIKE_PROMPT, NOT_SEEN, THE_PROMPT, Trace
 from carob.text.folding import fold
+from carob.text.phrases import is_said
 from carob.text.regexes import lazy
 
 NODE = lazy.regex(
@@ -106,6 +107,5 @@ def find_pickers(trace: Trace) -> str:
 
 def offers(page: str, action: str, mark: str = "") -> bool:
     """Whether a control of this name, and with this mark, is on the page and can be used."""
-    pattern = regex.compile(rf"(?<!\w){regex.escape(fold(action))}(?!\w)")
     usable = (n for n in nodes(page) if n.role in CONTROLS and n.mark == mark and n.visible and not n.disabled)
-    return any(pattern.search(n.name or n.text) for n in usable)
+    return any(is_said(n.name or n.text, action) for n in usable)

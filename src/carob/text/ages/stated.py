@@ -85,7 +85,7 @@ _NOT_TAKEN = lazy.pattern(
     r"(?i)\b(?:stale|outdated|unchanged|offline|out of date|expired|behind|lagging|frozen|unsynced|silent"
     r"|(?:no|without)(?:[^\S\n]+\w+)?[^\S\n]+(?:contact|data|heartbeat|refresh\w*|reports?|signals?|sync\w*|updates?)"
     r"|(?:not|n't|never|last|been|was|were|is|are)(?:[^\S\n]+\w+){0,2}[^\S\n]+"
-    r"(?:changed|fetched|loaded|pulled|refreshed|reported|responded|seen|synced|updated)|(?:fetched|pulled|refreshed|synced|updated))\b[^.;\n]{0,30}\Z"
+    r"(?:changed|fetched|loaded|pulled|refreshed|reported|responded|seen|synced|updated)|(?:fetched|pulled|refreshed|synced|updated))\b[^.,;\n\d]{0,30}\Z"
 )
 _TO_COME = lazy.pattern(r"(?i)\b(?:will|next|every|each|shall|'ll|going to)\b[^.;\n]{0,40}\Z")
 _AT = lazy.pattern(r"(?i)\b(?:at|by|from|until|à)[^\S\n]+\Z")
@@ -93,7 +93,9 @@ _LOOK_BACK: Final = 60
 
 
 _LENGTHS, _COUNTED, _SHAPES = map(frozenset, map(PUBLISHED.entries, ("lengths", "counted_nouns", "shapes")))
-_FILLERS, _SPAN_WORDS, _MEASURED = map(PUBLISHED.entries, ("age_fillers", "span_words", "measured"))
+_LASTING = frozenset(PUBLISHED.entries("lasting"))
+_FILLERS, _PERIODS, _MEASURED = map(PUBLISHED.entries, ("age_fillers", "span_words", "measured"))
+_SPAN_WORDS = frozenset((*_PERIODS, *_LASTING))
 _LINKS = frozenset((*PUBLISHED.entries("no_nouns"), *PUBLISHED.entries("age_links")))
 
 
@@ -139,7 +141,7 @@ def _read(text: str) -> tuple[list[Age], list[Age]]:
             spans.append((start, end))
     for duration in _ISO.finditer(rendered) if "P" in rendered else ():
         aged = _precedes(_ISO_AGE, rendered, duration.start()) or _IS_OLD.match(rendered, duration.end()) is not None
-        if aged or not _follows_span_word(rendered, duration.start()):
+        if aged or not _find_span_word(rendered, duration.start()):
             add(_of_duration(duration), *duration.span(), aged, in_words=not aged)
         spans.append(duration.span())
     for age in worded_ages(rendered, spans):
@@ -238,18 +240,21 @@ def _is_length(text: str, parts: list[re.Match[str]]) -> bool:
         return True
     if _SPAN_AFTER.match(text, end):
         return True
-    if not _follows_span_word(text, start):
-        return False
+    span_word = _find_span_word(text, start)
+    if not span_word or span_word in _LASTING:
+        return bool(span_word)
     return _precedes(_TO_COME, text, start) or not _precedes(_NOT_TAKEN, text, start)
 
 
-def _follows_span_word(text: str, start: int) -> bool:
+def _find_span_word(text: str, start: int) -> str:
+    """The word before a time that makes it a duration, or puts it in the future."""
     words = [word.strip(":=~(") for word in text[max(0, start - 40) : start].rpartition("\n")[2].lower().split()]
     while words and words[-1] in ("", *_FILLERS):
         words.pop()
     if len(words) > 1 and words[-1] in ("of", "is", "was"):
-        return words[-2] in _LENGTHS
-    return bool(words) and (words[-1] in _SPAN_WORDS or words[-1] in _LENGTHS or words[-2:] == ["up", "to"])
+        return words[-2] if words[-2] in _LENGTHS else ""
+    makes_span = words and (words[-1] in _SPAN_WORDS or words[-1] in _LENGTHS or words[-2:] == ["up", "to"])
+    return words[-1] if makes_span else ""
 
 
 def _is_sure_letter(text: str, part: re.Match[str], start: int) -> bool | None:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from carob.text.folding import Span, glyphs, original_span_of_lines
+from carob.text.numbers.spelling import is_signed
 from carob.text.numbers.tokens import NUMBER_WORDS, Number, all_numbers
 from carob.text.regexes import lazy
 from carob.text.views import rendered_view
@@ -49,6 +50,13 @@ _MAY_GROUP = lazy.pattern(r"[1-9]\d{0,2}\.\d{3}")
 _CENTS_AFTER = lazy.pattern(r"(?i) ?(?:ct|cents?|pence|céntimos?|centavos?|centimes?|¢)(?!\w)")
 _SHARE = lazy.pattern(r"(?<![\w/.,:-])(?<!\d )(\d{1,7})/(\d{1,7})(?![\w/]|[.,]\d)")
 """45/60: two numbers, a fraction, or a day."""
+_TIME_WORD: Final = rf"(?:{alternatives('date_words')}|{_MONTH})"
+_TIME_BEFORE = lazy.pattern(
+    rf"(?i)\b{_TIME_WORD}[,.:]?(?: (?:is|was|of|the|by))*:? ?\(?\Z|\b{_TIME_WORD} \d{{1,2}}/\d{{1,2}}{_TO}\Z"
+)
+_TIME_AFTER = lazy.pattern(
+    rf"(?i)\)?,? ?(?:(?:at )?{_CLOCK}(?:{_TIME_MARK}|(?<=:\d\d))|\(?(?:{alternatives('weekdays')})\b)"
+)
 _POWERS: Final = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9}
 _WORD: Final = "|".join((*NUMBER_WORDS, *_POWERS))
 _IN_WORDS = lazy.pattern(
@@ -85,7 +93,8 @@ class StatedNumber(NamedTuple):
     """An amount that an answer states; `step`: how exactly, so 12.5k has one of 100. `unread`: it is unknown.
 
     Of a small number in a word, `counts` holds the words after it: it is a claim if these are of what was seen.
-    `digits`: as it is written, where it may be the end of an id. `money`: it is an amount of money. `other`: the
+    `digits`: as it is written, where it may be the end of an id. `money`: it is an amount of money. `doubtful`: it may
+    be a part of a date. `share`: what the fraction is whose part it is. `other`: the
     value and the step of another reading: 1.250 may be 1250, and 30 cents are 0.30.
     """
 
@@ -98,6 +107,8 @@ class StatedNumber(NamedTuple):
     counts: tuple[str, ...] = ()
     digits: str = ""
     money: bool = False
+    doubtful: bool = False
+    share: Decimal | None = None
     other: tuple[Decimal, Decimal] | None = None
 
 
@@ -126,7 +137,7 @@ def numbers_in(text: str) -> list[Decimal]:
             for value, number in all_numbers(plain)
             if not _JOINED.search(plain, max(0, number.start - 2), number.start)
         ),
-        *(share.value for share in _shares(plain) if not share.unread),
+        *(share.value for share in _shares(plain)),
         *(number.value for number in _in_words(plain)),
     ]
 
@@ -168,16 +179,22 @@ def _parse_words(words: Sequence[str]) -> int:
 
 
 def _shares(text: str) -> Iterator[StatedNumber]:
-    """Both numbers of 45/60. What may be a day is one, unless it is a part of something: then that is unknown."""
+    """Both numbers of 45/60. What may be a day is one next to a word of time, and otherwise not known to be none."""
     for match in _SHARE.finditer(text) if "/" in text else ():
         if match[0] in _IDIOMS:
             continue
         low, high = sorted((int(match[1]), int(match[2])))
-        if not (0 < low <= _LAST_MONTH and high <= _LAST_DAY):
-            for part in (1, 2):
-                yield StatedNumber(Decimal(match[part]), Decimal(1), match.span(part))
-        elif text.startswith(" of ", match.end()) or _NOUNS_AFTER.match(text, match.end()):
-            yield StatedNumber(Decimal(0), Decimal(1), match.span(), unread=True)
+        may_be_day = 0 < low <= _LAST_MONTH and high <= _LAST_DAY
+        if may_be_day and _is_day(text, *match.span()):
+            continue
+        share = Decimal(match[1]) / Decimal(match[2]) if int(match[2]) else None
+        for part in (1, 2):
+            yield StatedNumber(Decimal(match[part]), Decimal(1), match.span(part), doubtful=may_be_day, share=share)
+
+
+def _is_day(text: str, start: int, end: int) -> bool:
+    before = text[max(0, start - _BEFORE) : start]
+    return _TIME_BEFORE.search(before) is not None or _TIME_AFTER.match(text, end) is not None
 
 
 def _is_date(text: str, start: int, end: int, before: str, has_days: bool) -> bool:
@@ -209,7 +226,7 @@ def _read_stated(text: str, value: str, number: Number, has_days: bool) -> State
     start, end, _, tail, kind = number
     if kind in ("rank", "time"):
         return None
-    digits_at = start + _is_signed(text, number)
+    digits_at = start + is_signed(text, number)
     digits, before = text[digits_at:end], text[max(0, digits_at - _BEFORE) : digits_at]
     plain = digits.isdecimal() and number.bare
     money = _MONEY_AFTER.match(text, tail) is not None or _MONEY_BEFORE.search(before[-5:]) is not None
@@ -247,9 +264,4 @@ def _read_otherwise(text: str, digits: str, value: str, number: Number) -> tuple
 
 def _value(text: str, value: str, number: Number) -> Decimal:
     amount = Decimal(value) * number.factor
-    return -amount if _is_signed(text, number) else amount
-
-
-def _is_signed(text: str, number: Number) -> bool:
-    """Whether a minus is before the number: the character before its digits, or before the currency there."""
-    return text[number.start] != "." and not text[number.start].isnumeric()
+    return -amount if is_signed(text, number) else amount

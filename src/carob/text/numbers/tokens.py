@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 from unicodedata import category, digit, numeric
@@ -32,7 +33,7 @@ _MIXED = lazy.pattern(
     rf"(?:(?P<whole>\d{{1,4}})(?:[ \xa0\u2009\u202f]|(?=[{_VULGAR}])))?"
     rf"(?:(?P<over>\d+)/(?P<under>\d+)|(?P<sign>[{_VULGAR}]))"
 )
-_ALONE = lazy.pattern(rf"(?<![\w.,/-])(?<!\d[ \xa0\u2009\u202f])[{_VULGAR}]")
+_ALONE = lazy.pattern(rf"(?<![\w.,/])(?<!\d[ \xa0\u2009\u202f])[{_VULGAR}]")
 # A comma before one, two or more than three digits can only begin a fraction, and two points can only group.
 _POINTS_GROUP = lazy.pattern(r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}|\d+,(?:\d{1,2}|\d{4,})")
 _SWAPPED: Final = str.maketrans(".,", ",.")
@@ -40,6 +41,11 @@ _GROUPING = lazy.pattern(rf"[,'{_GROUP_SPACES}]")
 _LIST_MARKER = lazy.pattern(r"[^\S\n]*(?:>[^\S\n]*)*(?:[-*+•][^\S\n]+)?(\d{1,3})[.)][^\S\n]+\S")
 _LETTERS = lazy.pattern(rf"[^\W{_UNSPACED}]+")
 _EXPONENT = lazy.pattern(r"[eE][+-]\d")
+_SCIENTIFIC = lazy.pattern(r"(?:\d(?:\.\d+)?|\d+\.\d+)[eE][+-]?\d{1,2}(?![\w.])|\d+[eE][+-]\d{1,2}(?![\w.])")
+"""4.12e2 is a number; 12e3 is more often an id."""
+_RAISED: Final = frozenset("⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉")
+"""A power, an index or a footnote: which one is not known."""
+_SEPARATED = lazy.pattern(r"\d+(?:[.,']\d+)*")
 _JOINED_BEFORE = lazy.pattern(r"[\w-]*-$")
 _JOINED_AFTER = lazy.pattern(r"[^\W\d_]*-[\w-]{0,64}")
 _LONGEST_JOINED: Final = 64
@@ -140,9 +146,17 @@ def _candidates(text: str) -> dict[str, list[_Candidate]]:
         if text[start - 1 : start] == ".":
             before = text[start - 2 : start - 1] or " "
             start -= not (before in ".-" or is_word_char(before))  # .5
+        if text[end : end + 1] in ("e", "E") and (scientific := _SCIENTIFIC.match(text, start)):
+            end = scientific.end()
+            candidates.setdefault(_from_scientific(scientific[0]), []).append((start, end, start, end))
+            continue
         value = canonical(text[start:end])
         if value is not None:
             candidates.setdefault(value, []).append((start, end, start, end))
+            continue
+        if _has_two_separators(text[start:end]):
+            unread = re.sub("[.,']", "", text[start:end])
+            candidates.setdefault(unread, []).append((start, end, start, end))
             continue
         for value, first, last in _ends_of_range(text[start:end]):
             candidates.setdefault(value, []).append((start + first, start + last, start, end))
@@ -151,6 +165,15 @@ def _candidates(text: str) -> dict[str, list[_Candidate]]:
         if part is not None:
             candidates.setdefault(part, []).append((*alone.span(), *alone.span()))
     return candidates
+
+
+def _has_two_separators(run: str) -> bool:
+    """Whether it is not known which of its separators begins a fraction: 1234.56,30."""
+    return "," in run and "." in run and _SEPARATED.fullmatch(run) is not None and canonical(run) is None
+
+
+def _from_scientific(digits: str) -> str:
+    return canonical(format(Decimal(digits), "f")) or "0"
 
 
 def canonical(digits: str) -> str | None:
@@ -249,7 +272,7 @@ def _is_unspaced(char: str) -> bool:
 def _goes_on(text: str, end: int) -> bool:
     """Whether the digits before `end` are part of a longer token: 12f4, 12.x, 12-rc1."""
     char = text[end : end + 1]
-    if not char or char in " \n":
+    if not char or char in " \n" or char in _RAISED:
         return False
     if char == "." and (after := text[end + 1 : end + 2]) and is_word_char(after):
         return not _is_unspaced(after)
@@ -263,6 +286,8 @@ def _goes_on(text: str, end: int) -> bool:
 def _words_after(text: str, start: int, end: int) -> tuple[int, int, Kind]:
     """What the words after a number make of it: a factor with its end, a rank, a time, or what cannot be read."""
     char = text[end : end + 1]
+    if (char and char in _RAISED) or _has_two_separators(text[start:end]):
+        return 1, end, "unread"
     if not char or (char in _NO_MAGNITUDE and char not in " \n"):
         return 1, end, "amount"
     if text[end : end + 2] in _RANKS and not is_word_char(text[end + 2 : end + 3] or " "):

@@ -23,7 +23,7 @@ other value ("n/a", "dpl_8F", "10:12") must stand as whole words.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
 from functools import lru_cache, partial
 from typing import Final
@@ -31,15 +31,14 @@ from typing import Final
 from msgspec import Struct
 
 from carob.text.characters import LINE_ENDS, folded, is_word_char, plain
+from carob.text.folded_search import find_whole_words
 from carob.text.folding import Span, fold, glyphs, original_span, original_span_of_lines
+from carob.text.numbers.spelling import has_euros, spelled_phrase
 from carob.text.numbers.tokens import POWERS, Number, all_numbers, canonical, find_numbers
-from carob.text.phrases import find_required, find_whole_words
 from carob.text.regexes import lazy
 from carob.text.views import rendered_view
 
 _VALUE = lazy.pattern(r"(?P<before>\D*?)(?P<sign>[+-]?)(?P<digits>\d.*\d|\d|\.\d+)(?P<after>\D*)", re.DOTALL)
-_EUROS_AFTER = lazy.pattern(r"(?i)[^\S\n]?(?:€|eur\b|euros?\b)(?![^\S\n]?(?:/|(?:per|pro|par|por|je)\b))")
-_EUROS_BEFORE = lazy.pattern(r"(?i)(?:€|\beur)[^\S\n]?\Z")
 _TIME: Final = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?:[^\S\n]?(?P<half>[ap])\.?m\b\.?)?"
 _TIME_VALUE = lazy.pattern(rf"(?i){_TIME}")
 _TIMES = lazy.pattern(rf"(?i)(?<![\w.,:/-]){_TIME}(?![:.,/-]?\d)")
@@ -96,6 +95,12 @@ def _may_be(number: str, value: str) -> bool:
 
 def number_spans(text: str, value: str) -> Iterator[Span]:
     """Every place where the value is in a text without markup, in order; those grouped by points last."""
+    yield from _spans_of(text, value)
+    if (plain_value := spelled_phrase(value)) and plain_value != value:
+        yield from _spans_of(text, plain_value)
+
+
+def _spans_of(text: str, value: str) -> Iterator[Span]:
     parsed = _parse(value)
     if parsed is None and (time := _TIME_VALUE.fullmatch(value.strip())):
         yield from _time_spans(text, time)
@@ -117,7 +122,7 @@ def number_spans(text: str, value: str) -> Iterator[Span]:
             for number in _find_multiplied(glyphs_seen, parsed.number)
         )
     for start, end in () if parsed.before or parsed.after else _find_grouped(glyphs_seen, parsed.number):
-        if _EUROS_AFTER.match(glyphs_seen, end) or _EUROS_BEFORE.search(glyphs_seen, max(0, start - 5), start):
+        if has_euros(glyphs_seen, start, end):
             yield original_span_of_lines(text, start, end)
 
 
@@ -130,21 +135,11 @@ def _find_multiplied(text: str, value: str) -> Iterator[Number]:
         yield from (number for number in numbers if number.kind == "amount" and number.factor == 10**power)
 
 
-def find_as_number(text: str, phrase: str) -> Span | None:
-    """Where a reader sees a phrase that holds a number or a time, written in whatever way: `$42` in "$42.00"."""
-    if not any(map(str.isdecimal, phrase)) or (_parse(phrase) is None and not _TIME_VALUE.fullmatch(phrase.strip())):
-        return None
-    return ground(text, phrase)
-
-
-def find_said(text: str, phrase: str) -> Span | None:
-    """Where a reader sees a required phrase as whole words, or the number that it holds."""
-    return find_required(text, phrase) or find_as_number(text, phrase)
-
-
-def find_any_number(text: str, phrases: Iterable[str]) -> Span | None:
-    """Where the first of the phrases is that a reader sees as a number."""
-    return next(filter(None, (find_as_number(text, phrase) for phrase in phrases)), None)
+def holds_one_number(phrase: str) -> bool:
+    """Whether a phrase is a number or a time of day, with words or signs around it."""
+    return any(map(str.isnumeric, phrase)) and (
+        _parse(phrase) is not None or _TIME_VALUE.fullmatch(phrase.strip()) is not None
+    )
 
 
 def _time_spans(text: str, value: re.Match[str]) -> Iterator[Span]:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from carob.text.folding import Span
+from carob.text.numbers.spelling import spelled_phrase
 from carob.text.prose.sentences import (
     CLOSERS,
     Prose,
@@ -23,14 +24,19 @@ from carob.text.prose.sentences import (
 from carob.text.regexes import lazy
 from carob.text.words import PUBLISHED, WordLists
 
-REQUESTS: Final = ("request", "request_de", "request_es", "request_fr", "request_pt", "request_ja", "request_zh")
+REQUESTS: Final = (
+    "request", "request_de", "request_es", "request_fr", "request_it", "request_ja", "request_nl", "request_pt",
+    "request_ru", "request_zh",
+)  # fmt: skip
 MOST_TEXT: Final = 1 << 16
 """What is after so many characters is not looked at."""
 
 _FENCED: Final = lazy.pattern(r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)")
 _ITEM: Final = lazy.regex(r"[^\S\n]*(?:[-*+•–▪◦]|\(?\w{1,2}[.)])[^\S\n]+")
-_WORD: Final = lazy.regex(r"[\w'-]+")
+_WORD: Final = lazy.regex(r"\d+(?:[.,:]\d+)+|[\w'-]+")
 _UNSPACED: Final = lazy.regex(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
+_CYRILLIC: Final = lazy.regex(r"\p{Cyrillic}{3}")
+_RUSSIAN_ENDING: Final = lazy.regex(r"(?<=\w{3})(?:[ая]ми|[оеё][вйм]|[ая][мх]|[аяуюыиеоёьй])\Z")
 _VALUE_AFTER: Final = lazy.pattern(
     r"[^\S\n]*(?:[#:]|no\.?|number|is)?[^\S\n]*(?:#[^\S\n]*)?(?=[\w-]*\d)[a-z]{0,4}-?\d[\w-]*"
 )
@@ -55,9 +61,10 @@ def find_request(text: str, words: WordLists = PUBLISHED) -> Span | None:
 
 def find_request_for(text: str, items: Iterable[str], words: WordLists = PUBLISHED) -> Span | None:
     """Where the answer asks for one of these items."""
-    answer = _read(text[:MOST_TEXT], words)
+    items = tuple(items)
+    answer = _read(text[:MOST_TEXT], words, any(map(spelled_phrase, items)))
     for item in items:
-        parts = _parts(item, words)
+        parts = _parts(answer.prose.spell(item), words)
         for sentence in (*answer.asking, *_list_items(answer)) if parts else ():
             span = _find_parts(sentence.text, parts)
             if span is None:
@@ -80,8 +87,8 @@ def _is_lacking(sentence: Sentence, span: Span, words: WordLists) -> bool:
 
 
 @lru_cache(maxsize=16)
-def _read(text: str, words: WordLists) -> _Answer:
-    answer = prose(text)
+def _read(text: str, words: WordLists, by_number: bool = False) -> _Answer:
+    answer = prose(text, ["1"] if by_number else ())
     code = [block.span() for block in _FENCED.finditer(text)] if "```" in text or "~~~" in text else []
 
     def is_code(sentence: Sentence) -> bool:
@@ -101,7 +108,9 @@ def _asks(answer: Prose, sentence: Sentence, weakly: bool, words: WordLists) -> 
     if sentence.is_question and not _is_quoted(answer, sentence):
         return True
     text = words.pattern("no_request").sub(" ", sentence.text)
-    requests = () if words.regex(_NOT_AT_END).search(text) else words.pattern(*REQUESTS).finditer(text)
+    denial = words.regex(_NOT_AT_END).search(text)
+    # "Ohne die Nummer kann ich das nicht" denies nothing that it asks for.
+    requests = (m for m in words.pattern(*REQUESTS).finditer(text) if not denial or m.end() > denial.start())
     if any(not denies(clause_before(text[: request.start()], words), words) for request in requests):
         return True
     if not weakly or not words.pattern("weak_request").search(text):
@@ -163,6 +172,8 @@ def _find_parts(text: str, parts: tuple[str, ...]) -> Span | None:
 
 def _is_same(word: str, part: str) -> bool:
     """Whether a word is this one, in the singular or plural."""
+    if _CYRILLIC.match(part) and _CYRILLIC.match(word):
+        return _RUSSIAN_ENDING.sub("", word) == _RUSSIAN_ENDING.sub("", part)
     longer, shorter = (word, part) if len(word) >= len(part) else (part, word)
     ending = longer[len(shorter) :]
     return longer.startswith(shorter) and ending in _ENDINGS and (not ending or len(shorter) > 1)

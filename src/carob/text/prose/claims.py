@@ -13,7 +13,7 @@ from carob.text.folding import Span
 from carob.text.prose.sentences import Prose, Sentence, clause_before, denies, is_denied_after, prose
 from carob.text.regexes import lazy
 from carob.text.tool_names import ANY_EFFECT, NO_TOOL
-from carob.text.views import wide_forms
+from carob.text.views import undivided, wide_forms
 from carob.text.words import PUBLISHED, WordLists, entry_pattern, is_unspaced, literal
 
 _GAP: Final = r"[^\S\n]+"
@@ -22,8 +22,9 @@ _END: Final = r"(?=[\"')\]*_]*(?:[^\S\n]*(?:[.!,;…]|:[^\S\n]|-[^\S\n]|\Z)))"
 _HEADLINE_END: Final = r"(?=[\"')\]*_]*(?:[^\S\n]*(?:[.!,;…]|:[^\S\n]+(?=[^\W\d])|-[^\S\n]|\Z)))"
 _NOUN: Final = r"[\w'#&/.-]+"
 _ADVERBS: Final = rf"(?:{_GAP}«claim_adverbs»)*"
-_DIRECTLY: Final = rf"{_ADVERBS}(?:{_GAP}(?:be|have|have been|get|be able to))?{_ADVERBS}[^\S\n]*\Z"
-"""An entry before this is at the very end, or before `be` or `have`: "will be", "could have been"."""
+_DONE: Final = rf"(?:have|get)(?:{_GAP}(?!(?:i|we)\b)[\w'-]+){{1,3}}?"
+_DIRECTLY: Final = rf"{_ADVERBS}(?:{_GAP}(?:be|have|have been|get|be able to|{_DONE}))?{_ADVERBS}[^\S\n]*\Z"
+"""An entry before this is at the very end, or before `be` or `have`: "will be", "could have been", "will get it"."""
 _MODAL, _RELATIVE = f"«modals»{_DIRECTLY}", f"«relatives»{_DIRECTLY}"
 _ASIDE: Final = lazy.regex(r"(?<=\b(?:has|have)),[^\S\n][^,;.!?\n]{1,60},(?=[^\S\n]been\b)")
 """What may be between "has" and "been"."""
@@ -75,12 +76,31 @@ def claims(text: str, effects: Mapping[str, Sequence[str]], words: WordLists = P
         for claim in _claims_as_written(form.widened.text, effects, words):
             span = form.written_span(*claim.span)
             found.setdefault(span, claim._replace(span=span))
+    closed = undivided(text)
+    hidden = _hidden_wordings(text.lower(), closed.text.lower(), effects) if closed.offsets else {}
+    for claim in _claims_as_written(closed.text, hidden, words) if hidden else ():
+        span = closed.span(*claim.span)
+        found.setdefault(span, claim._replace(span=span))
     return sorted(found.values(), key=lambda claim: claim.span)
 
 
+def _hidden_wordings(text: str, closed: str, effects: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """The wordings that only the text without signs within words holds, as they are there."""
+    bare = {tool: [_undivided(wording) for wording in wordings] for tool, wordings in effects.items()}
+    seen = [one for wordings in bare.values() for one in wordings if one in closed and one not in text]
+    return bare if seen else {}
+
+
+@lru_cache(maxsize=1024)
+def _undivided(wording: str) -> str:
+    return undivided(wording).text.lower()
+
+
 def _claims_as_written(text: str, effects: Mapping[str, Sequence[str]], words: WordLists) -> list[Claim]:
-    pattern, tools = _read_declared(tuple((tool, tuple(wordings)) for tool, wordings in effects.items()))
-    answer = prose(text)
+    answer = prose(text, (wording for wordings in effects.values() for wording in wordings))
+    pattern, tools = _read_declared(
+        tuple((tool, tuple(map(answer.spell, wordings))) for tool, wordings in effects.items())
+    )
     excluded = [m.span() for m in words.pattern("not_claims").finditer(answer.text)] if words.replaced else []
     return [
         Claim(wording, tools[wording], answer.written_span(*match.span()))

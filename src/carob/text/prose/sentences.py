@@ -16,9 +16,10 @@ from msgspec import Struct
 
 from carob.text.characters import is_word_char, plain
 from carob.text.folding import Span, lines, original_span_of_lines
+from carob.text.numbers.spelling import spelled, spelled_phrase
 from carob.text.regexes import lazy
 from carob.text.views import View, rendered_view
-from carob.text.words import PUBLISHED, WordLists
+from carob.text.words import PUBLISHED, WORD_END, WORD_START, WordLists
 
 SOFT_END: Final = "\v"
 """The end of a line within prose. A sentence may go on after it."""
@@ -69,12 +70,21 @@ class Prose(Struct, frozen=True, dict=True):
     view: View
     cased: str = ""
     """The same with its capital letters: it is of the same length."""
+    numbers: View | None = None
+    """What the reader sees with its numbers in one spelling, where phrases with numbers are looked for."""
 
     def written_span(self, start: int, end: int) -> Span:
-        return self.view.span(*original_span_of_lines(self.view.text, start, end))
+        if self.numbers is None:
+            return self.view.span(*original_span_of_lines(self.view.text, start, end))
+        return self.view.span(*self.numbers.span(*original_span_of_lines(self.numbers.text, start, end)))
+
+    def spell(self, phrase: str) -> str:
+        """A phrase as it is looked for here."""
+        return (self.numbers and spelled_phrase(phrase)) or phrase
 
     def places(self, phrase: str, as_word: bool = True) -> list[Span]:
         """Every place of a phrase, as whole words with or without a plural `s`, or anywhere."""
+        phrase = self.spell(phrase)
         return [m.span() for m in _phrase_pattern(phrase, as_word).finditer(self.text)]
 
     def sentence_at(self, offset: int, words: WordLists = PUBLISHED) -> Sentence:
@@ -83,13 +93,18 @@ class Prose(Struct, frozen=True, dict=True):
         return every[index] if index < len(every) else Sentence(self.text[offset:], offset, is_question=False)
 
 
+def prose(text: str, phrases: Iterable[str] = ()) -> Prose:
+    """The prose of a text, in which these phrases are looked for; offsets are those of the lines that a reader sees."""
+    return _prose(text, any(map(spelled_phrase, phrases)))
+
+
 @lru_cache(maxsize=8)
-def prose(text: str) -> Prose:
-    """The prose of a text; offsets in it are those of the lines of what a reader sees."""
+def _prose(text: str, by_number: bool) -> Prose:
     view = rendered_view(text)
+    numbers = spelled(view.text) if by_number else None
     # A long dash ends a clause, which its plain form would not show.
-    cased = _LINE_END.sub(SOFT_END, lines(view.text.replace("\u2014", ";")))
-    return Prose(_small(cased), view, cased)
+    cased = _LINE_END.sub(SOFT_END, lines((numbers or view).text.replace("\u2014", ";")))
+    return Prose(_small(cased), view, cased, numbers)
 
 
 def sentences(answer: Prose, words: WordLists = PUBLISHED) -> list[Sentence]:
@@ -131,8 +146,8 @@ def _phrase_pattern(phrase: str, as_word: bool) -> re.Pattern[str]:
     spelled = re.escape(words).replace(r"\ ", r"\s+")
     if not as_word or not words:
         return re.compile(spelled or r"(?!)")
-    start = r"(?<!\w)" if is_word_char(words[0]) else ""
-    end = r"s?(?!\w)" if is_word_char(words[-1]) else ""
+    start = WORD_START if is_word_char(words[0]) else ""
+    end = rf"s?{WORD_END}" if is_word_char(words[-1]) else ""
     return re.compile(start + spelled + end)
 
 
@@ -193,6 +208,16 @@ def first_free(answer: Prose, places: Iterable[Span], is_denied: IsDenied, words
 def is_word_denied(answer: Prose, sentence: Sentence, start: int, end: int, words: WordLists) -> bool:
     """Whether a word is denied before it, or asked for: "no problem", "without error"."""
     return sentence.is_question or denies(clause_before(answer.text[sentence.start : start], words), words)
+
+
+def is_word_conditional(answer: Prose, sentence: Sentence, start: int, end: int, words: WordLists) -> bool:
+    """Whether a word is denied, or under a condition in its clause: "if you can't find it"."""
+    clause = clause_before(answer.text[sentence.start : start], words)
+    return (
+        sentence.is_question
+        or denies(clause, words)
+        or words.pattern("conditionals", "conditionals_elsewhere").search(clause) is not None
+    )
 
 
 def find_listed(text: str, name: str, words: WordLists, is_denied: IsDenied = is_word_denied) -> Span | None:

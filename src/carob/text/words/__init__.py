@@ -29,8 +29,13 @@ Replaced = Mapping[str, Iterable[str]]
 """Lists of a suite, by name, in place of the built-in ones."""
 
 _FEW = r"(?:[^\S\n]+[\w'’-]+){0,4}?"
+_FEW_SIGNS = r"[^\n.。!！?？]{0,20}?"
 _START, _END = r"(?:(?<!\w)|(?!\w))", r"(?:(?!\w)|(?<!\w))"
 """A word does not go on there; an entry may begin or end with another character."""
+
+
+WORD_START, WORD_END = r"(?<!\w)(?<!\d[.,'](?=\d))", r"(?!\w)(?!(?<=\d)[.,']\d)"
+"""Neither a word nor a number goes on there."""
 
 
 class WordList(Struct, frozen=True):
@@ -134,7 +139,7 @@ def literal(phrases: Iterable[str]) -> str:
     longest_first = sorted(plain, key=lambda phrase: (-len(phrase), phrase))
     unspaced = [phrase for phrase in longest_first if is_unspaced(phrase)]
     spaced = "|".join(_literal(phrase) for phrase in longest_first if phrase not in unspaced)
-    sources = [*([rf"(?<!\w)(?:{spaced})(?!\w)"] if spaced else []), *map(_literal, unspaced)]
+    sources = [*([rf"{WORD_START}(?:{spaced}){WORD_END}"] if spaced else []), *map(_literal, unspaced)]
     return f"(?:{'|'.join(sources)})" if sources else "(?!)"
 
 
@@ -171,4 +176,5 @@ def _source(entry: str) -> str:
 
     source = regex.escape(entry.lower().replace("’", "'").strip(), literal_spaces=True)
     source = source.replace(r"\(", "(?:").replace(r"\)", ")").replace(r"\|", "|")
-    return source.replace(r" \.\.\.", _FEW).replace(" ", r"[^\S\n]+")
+    few = _FEW_SIGNS if not entry.isascii() and _unspaced_letters().search(entry) else _FEW
+    return source.replace(r" \.\.\.", few).replace(" ", r"[^\S\n]+")

@@ -63,7 +63,7 @@ verbless_after: Words after a plural noun that are not its verb: it is a claim, 
 
 modals: Directly before a frame, or before its `be` or `have`: the action is still to come, or only possible.
     (can|could|may|might|must|shall|should|will|would|'ll|'d|to) (also|always|only|not|then);
-    (can|could|may|might|must|shall|should|will|would|'ll|'d|to);
+    (can|could|may|might|must|shall|should|will|would|'ll|'d|to); let (me|us)
 
 finite_verbs: Beginnings of frames that cannot follow a modal: before them, May is the month and Will is a person.
     (has|is|are|i|we) ('s|'re)
@@ -74,8 +74,11 @@ conditionals: Earlier in the sentence: what follows is conditional.
     whenever; whether
 
 conditionals_elsewhere: The same in German, Spanish, French, Portuguese, Japanese and Chinese.
-    wenn; falls; sobald; sofern; solange; ob; cuando; en cuanto; siempre que; a menos que; si; dès que; lorsque; quand;
-    à moins que; quando; assim que; caso; もし; 如果; 若; 一旦; 要是
+    wenn; falls; sobald; sofern; solange; ob; cuando; en cuanto; siempre que; a menos que; si; lorsque; quand;
+    quando; assim que; caso; もし; 如果; 若; 一旦; 要是;
+    s'il; s'ils; lorsqu'; (à condition|à moins|aussitôt|dès|pourvu|tant|une fois) (que|qu'); au cas où;
+    se (a|as|ele|eles|ela|elas|essa|esse|esta|este|for|foi|fosse|houver|isso|já|não|o|os|seu|sua|tiver|você|vocês);
+    (tão logo|logo que|desde que|contanto que|a não ser que)
 
 claim_openings_ja: Directly after a claim in Japanese: what follows makes it a condition or a report.
     ら; かどうか; という; とき; 場合; か

@@ -51,6 +51,14 @@ months: Names of months: days and years next to one are a date.
     noviembre diciembre gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre janeiro fevereiro março
     maio junho julho setembro outubro novembro dezembro januari februari maart mei augustus
 
+weekdays: Days of the week: a fraction next to one is a date (`9/12`).
+    monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun
+
+date_words: Words directly before a fraction that make it a date (`on 9/12`).
+    on since until till due dated date dates day deadline today tomorrow yesterday expires expired expiring starting
+    starts ending ends weekend monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs
+    fri sat sun am vom bis seit datum le depuis jusqu'au el desde hasta
+
 year_words: Words after which a number from 1900 to 2099 is a year.
     in since during until till year fy early late mid
 
@@ -151,9 +159,12 @@ age_fillers: Words that may come between a time and the word that makes it a dur
 lengths: Nouns after which a time is a duration, not an age.
     duration interval length limit maximum minimum period timeout window eta uptime runtime downtime
 
+lasting: Words directly before a time that say how long something goes on, whatever else the sentence says.
+    continue continues continued continuing every lasted lasting lasts persist persists ran run running runs spans spent
+    take taken takes taking took until valid waited waiting waits within
+
 span_words: Words directly before a time that make it a duration or put it in the future.
-    after during each every first for in last lasted lasting lasts least most next over past per previous spans spent
-    take taken takes taking throughout took until waited waiting waits within
+    after during each first for in last least most next over past per previous throughout
 
 no_nouns: Words ending in `s` that may follow a one-letter unit without being what it counts.
     across afterwards ago always as besides does has hers his is its less minus ours perhaps plus regardless sometimes

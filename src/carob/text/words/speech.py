@@ -17,7 +17,8 @@ request: A sentence that contains one asks the user for something.
     (i'd|we'd|i would|we would) (like|need) to (know|have|confirm);
     (i'm|i am|we're|we are) (still |)(missing|lacking|waiting for);
     (once|as soon as) (i|we) (have|know|get|receive);
-    (once|as soon as) you (confirm|give|have|provide|send|share|tell);
+    (once|as soon as) you (confirm|give|have|provide|send|share|tell) ... ...(,|) (i'll|i can|i will|
+        we'll|we can|we will);
     (is|are) (still |also |)(missing|needed|required);
     (give|send|tell) (me|us) (a|an|how|its|the|their|what|when|where|which|who|your);
     (missing|needed|required) (information|details|fields):;
@@ -27,7 +28,7 @@ request: A sentence that contains one asks the user for something.
     please try again with;
     , please.;
     (cannot|can't|unable to) ... without (a|an|the|your);
-    without (a|an|its|the|your) ... ...(,|) (i|we) (cannot|can't|won't|am unable|are unable);
+    without ... ...(,|) (i|we) (cannot|can't|won't|am unable|are unable);
 
 request_de: The same in German.
     bitte ... ... (angeben|auswählen|beschreiben|bestätigen|eingeben|hochladen|mitteilen|nennen|schicken|senden);
@@ -41,6 +42,7 @@ request_de: The same in German.
     (sag|nenn|nenne|gib|schick|schicke) (mir|uns) (bitte |)(das|dein|deine|deinen|den|die|ein|eine|einen);
     (fehlt|fehlen) (mir|uns) noch;
     ohne (das|den|die|ein|eine|einen|ihr|ihre|ihren) ... ... (kann|können) (ich|wir);
+    ohne ... ... (kann|können) (ich|wir) ... ... (nicht|nichts|kein|keine|keinen);
 
 request_es: The same in Spanish.
     (dígame|díganos|dime|indíqueme|indíquenos|indícame|envíeme|envíenos|envíame|facilíteme|mándeme|proporcióneme|
@@ -52,18 +54,56 @@ request_es: The same in Spanish.
     (me|nos) (falta|faltan);
     (puede|podría|puedes|podrías) (darme|decirme|indicarme|enviarme|facilitarme|confirmarme);
     , por favor.;
-    sin (el|la|su|tu|un|una) ... ...(,|) no (puedo|podemos);
+    sin ... ...(,|) no (puedo|podemos);
 
 request_fr: The same in French.
-    veuillez (aussi |)(choisir|confirmer|décrire|donner|envoyer|fournir|indiquer|me|nous|préciser|saisir);
-    merci de (me |nous |)(communiquer|confirmer|donner|envoyer|fournir|indiquer|préciser);
+    veuillez (aussi |)(m'|me |nous |)(choisir|communiquer|confirmer|décrire|donner|envoyer|fournir|
+        indiquer|préciser|saisir|transmettre);
+    merci de (m'|me |nous |)(communiquer|confirmer|donner|envoyer|fournir|indiquer|préciser);
     (indiquez|donnez|dites|envoyez|précisez|communiquez|fournissez)-(moi|nous);
     (indiquez|précisez|saisissez|fournissez|choisissez) (le|la|les|votre|vos|un|une);
     (j'ai|nous avons) (encore |aussi |d'abord |)besoin (de|du|des|d'un|d'une);
     il (me|nous|) manque;
     (pouvez-vous|pourriez-vous|peux-tu|pourrais-tu);
     , s'il vous plaît.;
-    sans (le|la|votre|un|une) ... ...(,|) je ne (peux|puis);
+    sans ... ...(,|) (je ne (peux|puis)|nous ne pouvons|impossible);
+
+request_it: The same in Italian.
+    (confermi|confermami|dammi|dica|dicami|dimmi|fornisca|fornisci|forniscimi|inserisca|inserisci|invia|inviami|invii|
+        indica|indicami|indichi|manda|mandami|mandi|precisa|precisi|comunica|comunicami|comunichi|scegli|scelga|scrivi|
+        scriva|specifica|specifichi|fornitemi|inviateci|inviatemi|indicateci|indicatemi) (anche |pure |gentilmente |
+        per favore |)(come|dove|gli|i|il|l'|la|le|lo|qual|quale|quali|quando|suo|sua|tuo|tua|un|un'|una|uno|per favore);
+    (mi|ci) (dica|dia|dai|dici|indichi|indica|fornisca|comunichi|comunica|invii|mandi|confermi|conferma|faccia sapere);
+    (mi|ci) (manca|mancano|occorre|occorrono|serve|servirebbe|servono|servirà);
+    (ho|abbiamo) (ancora |anche |prima |)bisogno (del|dello|della|dell'|dei|degli|delle|di|che|anche);
+    (puoi|può|potresti|potrebbe|potete) (anche |gentilmente |per favore |)(dirmi|dirci|darmi|darci|indicarmi|indicarci|
+        fornirmi|fornirci|inviarmi|inviarci|mandarmi|comunicarmi|comunicarci|confermarmi);
+    (per favore|per cortesia|cortesemente|gentilmente) (conferma|confermi|dimmi|fornisca|fornisci|indica|indichi|
+        inserisci|invia|invii|specifica|specifichi);
+    , per (favore|cortesia).;
+    senza ... ...(,|) non (posso|possiamo|riesco|riusciamo);
+
+request_nl: The same in Dutch.
+    (geef|stuur|vertel|noem|vermeld|bevestig|kies|selecteer|beschrijf|vul|voer) (mij |me |ons |eerst |ook |even |
+        alstublieft |alsjeblieft |a.u.b. |)(a.u.b.|alstublieft|alsjeblieft|de|een|het|hier|hieronder|je|jouw|uw|welk|
+        welke|wanneer|hoe|waar|wat|in|door);
+    laat (me|mij|ons) weten (de|het|hoe|je|uw|waar|wanneer|wat|welk|welke);
+    (ik|wij|we) (heb|hebben) (nog |ook |eerst |alleen |wel |)(de|een|het|je|jouw|uw) ... ... nodig;
+    (heb|hebben) (ik|wij|we) (nog |ook |eerst |alleen |)(de|een|het|je|jouw|uw) ... ... nodig;
+    (kunt u|kun je|kan je|zou u|zou je|wilt u|wil je) (mij |me |ons |)(de|een|het|je|jouw|uw) ... ... (geven|sturen|
+        doorgeven|opgeven|noemen|bevestigen|vertellen);
+    (graag|gelieve) (de |een |het |je |jouw |uw |) ... (door te geven|doorgeven|opgeven|sturen|vermelden|te vermelden);
+    (graag|mag ik) (uw|je|jouw); ontbreekt nog; ontbreken nog; , (alstublieft|alsjeblieft|a.u.b.).;
+    zonder ... ... (kan|kunnen) (ik|we|wij) ... ... (geen|niet|niets);
+
+request_ru: The same in Russian.
+    (укажите|сообщите|назовите|пришлите|отправьте|напишите|введите|подтвердите|предоставьте|уточните|выберите|скажите|
+        дайте|подскажите|опишите);
+    (укажи|сообщи|назови|пришли|отправь|напиши|введи|подтверди|уточни|выбери|скажи|дай|подскажи|опиши);
+    (мне|нам) (ещё |еще |также |сначала |только |)(нужен|нужна|нужно|нужны|необходим|необходима|необходимо|необходимы|
+        понадобится|понадобятся|потребуется|потребуются|требуется|требуются|не хватает);
+    (можете ли|могли бы|не могли бы) вы;
+    без ... ...(,|) (я |мы |)(не (могу|можем|смогу|сможем|получится|удастся)|невозможно);
 
 request_pt: The same in Portuguese.
     (diga-me|diga-nos|informe|informe-me|indique|indique-me|envie|envie-me|forneça|confirme|escolha) (o|a|os|as|seu|
@@ -74,27 +114,31 @@ request_pt: The same in Portuguese.
     (falta|faltam)-me;
     (pode|poderia|podia) (me |)(dizer|informar|enviar|dar|indicar|confirmar|passar|fornecer);
     , por favor.;
-    sem (o|a|seu|sua|um|uma) ... ...(,|) não (posso|podemos|consigo);
+    sem ... ...(,|) não (posso|podemos|consigo|conseguimos);
 
 request_ja: The same in Japanese; any question that ends in `か` is one as well.
     (教えて|お知らせ|入力して|お送り|ご記入|ご入力|ご提供|ご連絡|ご指定|選んで)(ください|下さい);
+    (が|は)(ないと|なければ|わからないと) ...(ません|できない|かねます);
     が必要です; をお願いします; をお願いいたします; いただけますか;
 
 request_zh: The same in Chinese; any question that ends in `吗` or `呢` is one as well.
     请(提供|告诉|告知|输入|发送|选择|确认|填写|说明|描述|上传); 麻烦(您|你|)(提供|告诉); 需要(您的|你的|知道|一个);
-    還需要; 还需要;
+    還需要; 还需要; (没有|沒有|缺少|没) ...(无法|無法|不能|没法|不了);
+    请(您|你)(提供|告诉|告知|输入|发送|选择|确认|填写|说明);
 
 no_request_after: At the end of a sentence after a request: it is denied (`Ich brauche die Nummer nicht`).
-    nicht; nicht mehr
+    nicht; nicht mehr; niet; niet meer
 
 no_request: Phrases that contain a word of request but ask for nothing.
     need (a|another|one|some|these|three|two) (bit|minute|minutes|moment|moments|more time|second|seconds|time);
-    let (me|us) know if you need;
+    let (me|us) know if you need; (niet|geen) ... nodig; niet meer nodig; non (ho|abbiamo) (più |)bisogno;
+    non (mi|ci) (serve|servono);
 
 known_things: Earlier in the clause: the agent already has the thing and does not ask for it.
     already; (i've|we've) (found|got|located); (i|we) (found|located); (thanks|thank you) for;
     (schon|bereits); (danke|vielen dank) für; ya (tengo|tenemos|he|hemos); gracias por; (déjà|merci pour);
-    (já (tenho|temos)|obrigado pela|obrigado pelo)
+    (já (tenho|temos)|obrigado pela|obrigado pelo); già; grazie per; (heb ik al|heb al|hebben al|al gevonden);
+    (bedankt|dank u|dank je) voor; уже; спасибо за
 
 weak_request: Like `request`, unless the answer ends with a courtesy or the sentence contains one.
     let (me|us) know;
