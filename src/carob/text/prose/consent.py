@@ -54,7 +54,7 @@ def gives_consent(
     text: str, phrases: Sequence[str] = (), lists: Sequence[str] = (), words: WordLists = PUBLISHED
 ) -> bool:
     """Whether one of the phrases, or of the entries of the lists, is in a text and holds to its end."""
-    answer = prose(text)
+    answer = prose(text, phrases)
     refusals = [phrase for phrase in phrases if _is_refusal(phrase.lower(), words)]
     if any(not _is_denied(answer, start, words) for start, _ in _phrase_places(answer, refusals)):
         return True
