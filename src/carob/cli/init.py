@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 LATER = "fill it in later"
 HERE = "May Carob load {agent.use} into this process and send it a few greetings?"
+STARTED = "May Carob start the app ({agent.options[start]}) and send it a few greetings?"
 THERE = "May Carob send the agent at {agent.address} a few greetings?"
 PROMPTS = "What do people ask it? These prompts are sent, and tools act on them. (separate with |; Enter for none)"
 
@@ -112,7 +113,8 @@ def _choose(survey: Survey, target: str | None, *, may_ask: bool, talks: bool) -
 def _may_ask(survey: Survey, agent: FoundAgent | None) -> bool:
     if agent is None:
         return bool(survey.targets) and click.confirm("May Carob send the target in carob.toml a few greetings?")
-    return agent.is_local and click.confirm((THERE if agent.address else HERE).format(agent=agent))
+    question = THERE if agent.address else STARTED if "start" in agent.options else HERE
+    return agent.is_local and click.confirm(question.format(agent=agent))
 
 
 def _prompts() -> tuple[str, ...]:

@@ -327,7 +327,7 @@ async def resume_suite(
     matrix = request.matrix or recorded.get(MATRIX, {})
     if REMOVED in str(matrix):
         message = "a value of the matrix is secret, so it is not in the journal."
-        raise UsageError(message, where=path, fix="Run this column again, with --matrix as before.")
+        raise UsageError(message, where=path, fix="Run this column again, with the same --matrix.")
     if target is None and REMOVED in header.target:
         fix = "Give it with --target, as for the run."
         raise UsageError("the target contains a secret, which is not in the journal.", where=path, fix=fix)

@@ -133,6 +133,25 @@ def test_a_live_app_is_found(files: dict[str, str], use: str, options: dict[str,
     assert (agent.use, agent.options) == (use, options)
 
 
+@pytest.mark.parametrize(
+    ("path", "text", "log"),
+    [
+        ("scripts/evals.sh", 'log="${TELEMETRY_LOG_PATH:-$ROOT/.data/t.jsonl}"', ".data/t.jsonl"),
+        ("scripts/evals.sh", "export TELEMETRY_LOG_PATH=t.log\n", "t.log"),
+        (".env.example", "TELEMETRY_LOG_PATH=./var/t.jsonl\n", "./var/t.jsonl"),
+        ("log.py", 'open(os.environ.get("TELEMETRY_LOG_PATH", "logs/t.jsonl"))', "logs/t.jsonl"),
+        ("log.py", 'os.environ["TELEMETRY_LOG_PATH"]', ""),
+        ("log.ts", "process.env.TELEMETRY_LOG_PATH || path.join(process.cwd(), 'logs', 't.jsonl')", "logs/t.jsonl"),
+        ("log.ts", "const to = process.env.TELEMETRY_LOG_PATH ?? fallback(options.name)", ""),
+    ],
+)
+def test_the_log_is_where_the_project_says(path: str, text: str, log: str) -> None:
+    write(".claude/evals/minimum-eval-set.v0.1.json", json.dumps(EVAL_SET))
+    write(path, text)
+    options = survey_folder(Path(), {}).agents[0].options
+    assert options == ({"telemetry": {"log": log}} if log else {})
+
+
 def test_sets_that_look_at_no_app_are_asked_of_no_browser() -> None:
     expected = {"tool_calls_any": ["a"]}
     write("evals/set.json", json.dumps({"version": "0.1", "cases": [{"id": "A", "prompt": "p", "expected": expected}]}))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -14,10 +13,10 @@ LOG = "TELEMETRY_LOG_PATH"
 SOURCES = (*CODE, ".py", ".go", ".rb", ".rs", ".java")
 NAMES_LOG = (*SOURCES, ".sh", ".env", ".env.local", ".env.example", ".toml", ".yml")
 _RUNNER = re.compile(r"(?:^|/)(?:scripts|tests?|evals?)/")
-_LOG_DEFAULT = re.compile(
-    rf"""{LOG}\b[^\n"'`=:?|]{{0,20}}["'`\])]*\s*(?:=|,|:-|\?\?|\|\||\bor\b)\s*["'`]?([^\s"'`$(){{}}]+)"""
-)
-_RESULT_LOG = re.compile(r'"(?:telemetry_?log(?:_?path)?|telemetry_?path|log_?path)"\s*:\s*"([^"\n]+)"', re.IGNORECASE)
+_LOG_IN_SHELL = re.compile(rf"{LOG}(?::-|=)['\"]?(?:\$\{{?\w+\}}?/)?([\w./-]+\.\w+)")
+_AFTER_LOG = re.compile(rf"{LOG}\b([^\n]{{0,120}})")
+_QUOTED = re.compile(r"""["'`]([\w./-]+)["'`]""")
+_RESULT_LOG = re.compile(r'"\w*(?:log|telemetry)\w*"\s*:\s*"([^"\\\n]+\.(?:jsonl|ndjson|log))"', re.IGNORECASE)
 _WEB = re.compile(r"(?m)^web:\s*(.+?)\s*$")
 _RECIPE = re.compile(r"(?m)^(?:dev|start|serve|run|app|web)\s*:[^=\n]*\n\t@?(.+?)\s*$")
 _PORT = re.compile(r"(--port[= ]|-p |--bind [\w.]*:)(?:\d{2,5}|\$\{?PORT\b[^\s}]*\}?)")
@@ -78,7 +77,18 @@ def _find_log(files: Sequence[str], read: Callable[[str], str], variables: Mappi
     reads = any(path.endswith(SOURCES) and not _RUNNER.search(path) for path in naming)
     if variables.get(LOG):
         return reads, variables[LOG]
-    defaults = (found[1] for text in naming.values() if (found := _LOG_DEFAULT.search(text)))
+    defaults = (found for text in naming.values() if (found := _default_log(text)))
     results = (read(path) for path in reversed(files) if RESULTS in path and path.endswith(".json"))
-    earlier = (json.loads(f'"{found[1]}"') for text in results if (found := _RESULT_LOG.search(text)))
+    earlier = (line[1] for text in results if (line := _RESULT_LOG.search(text)))
     return reads, next(defaults, next(earlier, ""))
+
+
+def _default_log(text: str) -> str:
+    """The file that a script or a program names where the variable is not set."""
+    if set_there := _LOG_IN_SHELL.search(text):
+        return set_there[1]
+    for line in _AFTER_LOG.findall(text):
+        parts = _QUOTED.findall(line)
+        if parts and "." in parts[-1]:  # parts of a path are joined to one
+            return "/".join(parts) if "join(" in line else parts[-1]
+    return ""
