@@ -49,3 +49,21 @@ async def test_a_tool_of_a_plugin_is_named_as_the_suite_names_it(
     async with opened("python", f"{__name__}:agent", telemetry=telemetry, tool_names=configured) as target:
         verdict = carob.judge(case, await target.run(case, RunContext()))
     assert str(verdict.status) == status
+
+
+async def observed_agent(prompt: str, conversation: Conversation) -> dict[str, object]:
+    """Its calls are known by their full names already, as those of a framework in this process are."""
+    said = await agent(prompt, conversation)
+    call = {"name": "Desk-send_email", "arguments": {"to": "ann"}, "result": {"sent": True}}
+    return {"final_message": said, "tool_calls": [call]}
+
+
+@pytest.mark.parametrize("named", ["send_email", "Desk-send_email"])
+async def test_a_call_that_is_also_in_spans_is_one_call(named: str, tmp_path: Path) -> None:
+    document = {"id": "one", "prompt": "Send it", "expected": {"tool_calls": [{"tool": named, "times": 1}]}}
+    file = tmp_path / "suite.json"
+    file.write_text(json.dumps({"version": "0.3", "cases": [document]}))
+    (case,) = carob.load_suite(file).cases
+    async with opened("python", f"{__name__}:observed_agent", telemetry={"otlp": {"complete": True}}) as target:
+        trace = await target.run(case, RunContext())
+    assert [(call.full_name, call.success) for call in trace.tool_calls] == [(named, True)]

@@ -21,7 +21,7 @@ from carob.model.trace import PossibleCall, Trace
 from carob.targets.base import RunContext, Target
 from carob.targets.config import TargetConfig, place_of
 from carob.targets.wrappers.base import ServedTarget
-from carob.targets.wrappers.telemetry import Otlp, add_endpoint, plugins_left_out, without_plugin, without_plugins
+from carob.targets.wrappers.telemetry import Otlp, add_endpoint
 from carob.text.wording import shorten, visible
 
 POLL = 0.02
@@ -75,10 +75,10 @@ class SpanCapture(ServedTarget):
             nonlocal is_answered
             is_answered = is_answered or ended
             if ended:
-                await self._wait_for_spans(window, trace, case)
-                for evidence in self._read_turns(window, trace, case):
+                await self._wait_for_spans(window, trace)
+                for evidence in self._read_turns(window, trace):
                     context.tool_schemas = {**evidence.tool_schemas, **context.tool_schemas}
-            return self._join(trace, window, case)
+            return self._join(trace, window, context)
 
         try:
             return await self.run_joined(case, context, join)
@@ -86,7 +86,7 @@ class SpanCapture(ServedTarget):
             window.close()
             context.notices += self._news(is_answered)
 
-    async def _wait_for_spans(self, window: CaseWindow, trace: Trace, case: Case) -> None:
+    async def _wait_for_spans(self, window: CaseWindow, trace: Trace) -> None:
         """Wait until the spans of the judged turn are all there, or until that takes too long."""
         await flush_spans()
         inbox, started, wait = self._receiver.inbox, monotonic(), self._otlp.wait_ms / 1000
@@ -96,33 +96,25 @@ class SpanCapture(ServedTarget):
         while (now := monotonic()) < end:
             if inbox.version != version:
                 version, changed = inbox.version, now
-                evidence = self._read_turns(window, trace, case)[-1]
+                evidence = self._read_turns(window, trace)[-1]
             if not evidence.doubt and (not evidence.gap or now - changed > SETTLE):
                 return
             await asyncio.sleep(POLL)
 
-    def _join(self, trace: Trace, window: CaseWindow, case: Case) -> Trace:
+    def _join(self, trace: Trace, window: CaseWindow, context: RunContext) -> Trace:
         """The trace, and each of its turns, with what their spans show."""
-        evidence = self._read_turns(window, trace, case)
+        evidence = self._read_turns(window, trace)
+        context.recorder.plugins.update(*(of_turn.plugins for of_turn in evidence))
         vouched, structured, unowned = self._otlp.complete, self._structured, _unowned_calls(window)
         merge = partial(merge_evidence, vouched=vouched, structured=structured, unowned=unowned)
         return merge_by_turn(trace, evidence, merge)
 
-    def _read_turns(self, window: CaseWindow, trace: Trace, case: Case) -> list[TurnEvidence]:
+    def _read_turns(self, window: CaseWindow, trace: Trace) -> list[TurnEvidence]:
         """What the spans show of each turn; one at least, though nothing was sent."""
         turns = spans_by_turn(window.records(), window.trace_context.turns) or [[]]
         answers = answers_by_turn(trace, len(turns))
         pairs = zip(turns, answers, strict=True)
-        return [self._rename_plugins(self._read(records, window, answer), case) for records, answer in pairs]
-
-    def _rename_plugins(self, evidence: TurnEvidence, case: Case) -> TurnEvidence:
-        """What was read, with tools named by their function where nothing speaks of its plugin."""
-        configured = (*self._config.tool_names, *self._config.success, *self._config.ignore_tools)
-        plugins = plugins_left_out(evidence.plugins, case, configured)
-        if not plugins:
-            return evidence
-        schemas = {without_plugin(name, plugins): schema for name, schema in evidence.tool_schemas.items()}
-        return structs.replace(evidence, calls=without_plugins(evidence.calls, plugins), tool_schemas=schemas)
+        return [self._read(records, window, answer) for records, answer in pairs]
 
     def _read(self, records: list[SpanRecord], window: CaseWindow, answer: str) -> TurnEvidence:
         span_ids = {turn.span_id for turn in window.trace_context.turns}
