@@ -25,12 +25,12 @@ from typing import TypeVar
 
 from carob.evidence.model_evidence import read_traffic
 from carob.evidence.model_traffic import ModelTraffic
-from carob.journal.redaction import Redactor
 from carob.options import TapeMode
 from carob.proxy.server import CaseSession, ServiceProxy
 from carob.proxy.tape.file import Tape, read_tape
 from carob.proxy.tape.player import TapePlayer
 from carob.proxy.tape.requests import IgnoreRules
+from carob.redaction.redactor import Redactor
 
 Measured = TypeVar("Measured")
 PATH = "/v1/chat/completions"

@@ -13,11 +13,11 @@ from carob.engine.case_runner import DEFAULT_TIMEOUT
 from carob.engine.request import ResolvedTarget, RunRequest
 from carob.errors import CarobError, UsageError
 from carob.journal.limits import cap_trace
-from carob.journal.redaction import Redactor
 from carob.model.suite import Case, Turn
 from carob.model.trace import Trace
 from carob.plugins.project import find_project
 from carob.proxy.faults.world import CaseWorld
+from carob.redaction.redactor import Redactor
 from carob.suites.fault_keys import add_target_surroundings
 from carob.targets.base import RunContext, TargetError
 from carob.targets.capabilities import refuse_unreachable, secrets_of

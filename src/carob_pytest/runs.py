@@ -22,12 +22,12 @@ from carob.engine.rescoring import default_results_dir, resolve_allowances
 from carob.engine.session import check_provable, run_header
 from carob.engine.work import CaseResult, error_result, skip_case
 from carob.errors import CarobError, UsageError
-from carob.journal.redaction import Redactor
 from carob.journal.writer import encode
 from carob.model.run import Item, Keys, target_identity
 from carob.model.suite import Case, Suite, leave_unjudged_of
 from carob.model.trace import TraceError
 from carob.plugins.project import Project, find_project
+from carob.redaction.redactor import Redactor
 from carob.reports.run_result import Allowances
 from carob.suites.documents.source import read_bytes
 from carob.suites.reading import LocatedSuite, locate_suite

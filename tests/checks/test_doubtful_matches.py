@@ -9,9 +9,9 @@ import pytest
 from carob.api import judge
 from carob.checks.sample_traces import says
 from carob.journal.limits import cap_trace
-from carob.journal.redaction import Redactor
 from carob.model.suite import Case
 from carob.model.trace import REMOVED, SECRETS_REMOVED, TEXT_CAP, TextLoss, Trace
+from carob.redaction.redactor import Redactor
 from catalogs import CATALOG
 
 PASSED, FAILED, UNKNOWN = "passed", "failed", "unknown"

@@ -10,7 +10,6 @@ from carob.evidence.merge import merge_turns
 from carob.evidence.recorder import Recorder
 from carob.journal.integrity import derive_verdict
 from carob.journal.limits import cap_trace, check_trace
-from carob.journal.redaction import Redactor
 from carob.journal.views import RecordToVerify, TraceToVerify
 from carob.model.check import CheckSpec
 from carob.model.run import CaseRecord
@@ -25,6 +24,7 @@ from carob.model.trace import (
     TraceError,
 )
 from carob.model.verdict import CaseStatus, Status
+from carob.redaction.redactor import Redactor
 from carob.scoring import verdicts
 from catalogs import CATALOG
 

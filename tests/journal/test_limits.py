@@ -7,8 +7,8 @@ import pytest
 from msgspec import structs
 
 from carob.journal.limits import NOTE_CAP, cap_trace
-from carob.journal.redaction import Redactor
 from carob.model.trace import TEXT_CAP, Message, ToolCall, Trace, TraceError
+from carob.redaction.redactor import Redactor
 from carob.text import clean
 
 SMALL = Trace(

@@ -14,12 +14,12 @@ from urllib.parse import quote
 import msgspec
 import pytest
 
-from carob.journal.redaction import Redactor
 from carob.model.check import CheckSpec
 from carob.model.run import CaseRecord
 from carob.model.suite import Case
 from carob.model.trace import Trace
 from carob.model.verdict import CaseStatus, CheckResult, Group, Status, Verdict
+from carob.redaction.redactor import Redactor
 from cli.support import Carob, eval_set, write
 
 SECRET = "k4r/at+pässwörd<&>7'"

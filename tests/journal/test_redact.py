@@ -17,7 +17,6 @@ from carob.checks.base import has_lost_secret
 from carob.errors import ConfigError
 from carob.evidence.logs.events import parse
 from carob.journal.limits import cap_trace
-from carob.journal.redaction import Redactor
 from carob.model.check import CheckSpec
 from carob.model.faults import AlteredCall, Fault, Stub
 from carob.model.run import CaseRecord
@@ -37,6 +36,7 @@ from carob.model.trace import (
 )
 from carob.model.verdict import CaseStatus, CheckResult, EvidenceLocation, Group, Status, Verdict
 from carob.model.workspace import FileChange, WorkspaceEvidence
+from carob.redaction.redactor import Redactor
 
 SECRET = 'pä"ss\\wo/rd & 100%'
 

@@ -14,10 +14,10 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp_types import TextContent
 
 import carob
-from carob.journal.redaction import Redactor
 from carob.mcp import places, serving
 from carob.mcp.places import ProjectFolder
 from carob.mcp.serving import LARGEST_REQUEST, BoundedLines, build_server
+from carob.redaction.redactor import Redactor
 
 SCRIPT = Path(sys.executable).with_name("carob")
 SUITE = """\

@@ -11,8 +11,8 @@ import pytest
 import carob
 from carob.engine.request import TargetRecipe
 from carob.errors import ConfigError
-from carob.journal.redaction import Redactor
 from carob.model.run import CaseRecord
+from carob.redaction.redactor import Redactor
 from carob.reports.case_details import transcript
 from carob.targets.config import TargetConfig
 from carob_pytest.agent import AgentConversation, OpenAgent

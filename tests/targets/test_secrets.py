@@ -9,10 +9,10 @@ import pytest
 from msgspec import structs
 
 from carob.engine.work import finish_case
-from carob.journal.redaction import Redactor
 from carob.model.run import Item
 from carob.model.suite import Case
 from carob.model.trace import REMOVED, Trace
+from carob.redaction.redactor import Redactor
 from carob.targets.base import RunContext
 from carob.targets.capabilities import secrets_of
 from carob.targets.catalog import build

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from carob.journal.redaction import Redactor
 from carob.model.trace import REMOVED, TEXT_CAP, Trace, TraceError
+from carob.redaction.redactor import Redactor
 from carob.text.encodings import SecretSearch
 
 

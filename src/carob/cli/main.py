@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import os
-import select
 import sys
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 import click
 
+from carob.cli.streams import final_exit_code, patient_streams
 from carob.cli.usage import explain, suggest_command
 from carob.errors import CarobError, ExitCode, SuiteError
 from carob.plugins.features import Command, Feature, all_features, load, outside_features, own_features
 from carob.version import __version__, commit
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
-
 
 HEADINGS = (
     "Start",
@@ -213,7 +207,7 @@ def print_error(text: str) -> None:
     """Say what is wrong. A message may quote a file, an address or an agent: nothing in it may steer the terminal, and
     no password of an address is shown.
     """
-    from carob.journal.redaction import Redactor
+    from carob.redaction.redactor import Redactor
     from carob.text.wording import visible
 
     click.echo("\n".join(map(visible, Redactor().text(text).split("\n"))), err=True)
@@ -225,65 +219,3 @@ def _is_nowhere() -> bool:
     except FileNotFoundError:
         return True
     return False
-
-
-class Descriptor(io.RawIOBase):
-    """A file descriptor. Once it takes no more, what is written goes nowhere, and the work goes on."""
-
-    def __init__(self, number: int) -> None:
-        self._number = number
-        self._is_terminal = os.isatty(number)
-        self._closed_to_us = False
-        self.failure: OSError | None = None
-
-    def fileno(self) -> int:
-        return self._number
-
-    def isatty(self) -> bool:
-        return self._is_terminal
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Buffer, /) -> int:
-        size = memoryview(data).nbytes
-        while not self._closed_to_us:
-            try:
-                return os.write(self._number, data)
-            except BlockingIOError:
-                select.select([], [self._number], [])
-            except BrokenPipeError:
-                self._closed_to_us = True
-            except OSError as error:
-                self._closed_to_us = True
-                self.failure = error
-        return size
-
-
-def patient_streams() -> Descriptor:
-    """Put patient streams in place of stdout and stderr; the descriptor of stdout, which shows how it went."""
-    for number in range(3):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # the lowest free number is this one: no other file may take its place
-    out, err = Descriptor(1), Descriptor(2)
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    sys.stdout = _text(out, encoding, line_buffering=out.isatty())
-    sys.stderr = _text(err, encoding, line_buffering=True)
-    return out
-
-
-def final_exit_code(out: Descriptor, code: int) -> int:
-    """The exit code once everything is written: output that was lost to a broken disk is a failure of its own."""
-    sys.stdout.flush()
-    if out.failure is None:
-        return code
-    print(f"carob: the output could not be written: {out.failure.strerror}. [output]", file=sys.stderr)
-    return ExitCode.INTERNAL
-
-
-def _text(raw: Descriptor, encoding: str, *, line_buffering: bool) -> io.TextIOWrapper:
-    return io.TextIOWrapper(
-        io.BufferedWriter(raw), encoding=encoding, errors="backslashreplace", line_buffering=line_buffering
-    )

@@ -13,10 +13,10 @@ from msgspec import Struct, structs
 from carob.engine.events import CaseRetried, CaseStarted, Event, Listener, Notice
 from carob.engine.executors import Executor, Limiter
 from carob.engine.work import CaseResult, skip_case
-from carob.journal.redaction import Redactor
 from carob.model.run import CaseRecord, Item
 from carob.model.trace import Trace
 from carob.model.verdict import CaseStatus
+from carob.redaction.redactor import Redactor
 from carob.targets.base import DENIED
 
 LONGEST = 300.0

@@ -39,12 +39,12 @@ from carob.engine.tapes import build_with_tape
 from carob.engine.work import GRACE, CaseResult, Settings
 from carob.errors import ConfigError, UsageError
 from carob.journal.reader import read_record
-from carob.journal.redaction import Redactor
 from carob.model.run import CaseRecord, Item, Keys, target_identity
 from carob.model.sequential import SequentialTest
 from carob.model.suite import Case, Suite
 from carob.options import CaseKeywords
 from carob.plugins.project import Project, find_project
+from carob.redaction.redactor import Redactor
 from carob.suites.fault_keys import add_target_surroundings
 from carob.targets.base import DENIED
 from carob.targets.capabilities import Limits, refuse_unreachable, secrets_of

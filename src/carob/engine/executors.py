@@ -11,9 +11,9 @@ from time import perf_counter
 
 from carob.checks.catalog import CheckCatalog
 from carob.engine.work import CaseResult, Settings, error_result, run_case
-from carob.journal.redaction import Redactor
 from carob.model.run import Item
 from carob.model.trace import TraceError
+from carob.redaction.redactor import Redactor
 from carob.targets.base import RunContext, Target
 from carob.targets.user_code import TURN
 

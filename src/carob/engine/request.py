@@ -14,7 +14,6 @@ from msgspec import Struct, field, structs
 
 from carob.engine.events import Listener, Notice
 from carob.errors import UsageError
-from carob.journal.redaction import Redactor
 from carob.model.run import Header
 from carob.model.sequential import SequentialTest
 from carob.model.suite import Case
@@ -22,6 +21,8 @@ from carob.model.trace import Trace
 from carob.model.verdict import CaseStatus
 from carob.options import HOW_TO_RUN, CaseKeywords, ExecutorName, HowToRun, Repeats, SelectionKeywords, TapeMode
 from carob.plugins.project import Project
+from carob.redaction.key_names import is_secret_variable
+from carob.redaction.redactor import Redactor
 from carob.scoring.intervals import Runs
 from carob.suites.selection import EVERYTHING, Selection
 from carob.targets.base import Target
@@ -42,7 +43,6 @@ cases, and the folder that runs are looked for in."""
 
 BY_NAME = "Name it as 'python:module:function'."
 VARIABLE = re.compile("[A-Z_][A-Z0-9_]*")
-SECRET_NAME = re.compile("(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):
@@ -248,7 +248,7 @@ def _read_value(value: str) -> object:
 def refuse_secret_names(names: Iterable[str]) -> None:
     """Raise UsageError for a variable that is likely a secret: journals and pages show the values of a matrix."""
     for name in names:
-        if SECRET_NAME.search(name):
+        if is_secret_variable(name):
             fix = "Make a target for each in carob.toml, with `env`, and name them: -t A -t B."
             message = f"{name!r} looks like a secret, and pages show the values of a matrix."
             raise UsageError(message, fix=fix, slug="bad-option")

@@ -15,10 +15,10 @@ from carob.checks.catalog import catalog_for, find_project_of
 from carob.checks.page.ui import resolve_sentences
 from carob.errors import JournalError, NothingSelectedError, UsageError
 from carob.journal.reader import Journal
-from carob.journal.redaction import Redactor
 from carob.journal.rescore import Judge, OwnCases, Rewriting, SuiteCases
 from carob.model.suite import Suite
 from carob.plugins.project import Project, find_project
+from carob.redaction.redactor import Redactor
 from carob.reports.artifacts import reserve, results_dir_for, usual_results_dirs, utc_now
 from carob.reports.catalog import select_reports
 from carob.reports.run_result import Allowances, RunResult, write_reports

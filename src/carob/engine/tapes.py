@@ -20,7 +20,8 @@ from carob.model.check import CheckSpec
 from carob.model.suite import Case, Suite, without_checks
 from carob.model.trace import REMOVED
 from carob.plugins.project import Project, join_dotted, read_table
-from carob.proxy.tape.settings import MISS, SERVICES, TapeSettings, TapeTable, secrets_in
+from carob.proxy.tape.settings import MISS, SERVICES, TapeSettings, TapeTable
+from carob.redaction.key_names import secrets_of_environ
 from carob.suites.fault_keys import add_target_surroundings
 from carob.targets.config import read_config
 from carob.text.encodings import KEY_FORMATS
@@ -218,7 +219,7 @@ def scan_tape(path: Path, project: Project, environ: Mapping[str, str]) -> list[
     from carob.proxy.tape.secrets import SecretKeeper
 
     config = read_config(project)
-    keeper = SecretKeeper({*secret_values(config, environ), *secrets_in(environ)})
+    keeper = SecretKeeper({*secret_values(config, environ), *secrets_of_environ(environ)})
     looks = re.compile(KEY_FORMATS)
     leaks, numbers = list[Leak](), Counter[str]()
     for exchange in read_tape(path).exchanges:

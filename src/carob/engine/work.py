@@ -13,12 +13,12 @@ from msgspec import Struct, structs
 
 from carob.checks.catalog import CheckCatalog
 from carob.journal.limits import cap_trace
-from carob.journal.redaction import Redactor
 from carob.model.run import CaseRecord, Item
 from carob.model.suite import Case
 from carob.model.trace import Trace, TraceError
 from carob.model.verdict import CaseStatus
 from carob.proxy.faults.world import CaseWorld
+from carob.redaction.redactor import Redactor
 from carob.scoring import verdicts
 from carob.scoring.tally import Contribution
 from carob.targets.base import RunContext, Target, TargetError

@@ -56,7 +56,7 @@ class GuardJournal:
         limits: LogLimits = USUAL_LIMITS,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        from carob.journal.redaction import Redactor  # hooks without a journal need none
+        from carob.redaction.redactor import Redactor  # hooks without a journal need none
 
         self._log = AppendLog(Path(path), lambda: _encode(header), limits)
         self._clock = clock

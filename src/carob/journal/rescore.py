@@ -20,12 +20,12 @@ from carob.errors import JournalError
 from carob.journal.integrity import ENDED, Ending, Identity, derive_verdict, ending
 from carob.journal.parallel import map_in_processes
 from carob.journal.reader import Journal
-from carob.journal.redaction import Redactor
 from carob.journal.writer import JournalWriter, encode
 from carob.model.run import CaseRecord, Footer, Header, Item, Keys, Summary, target_identity
 from carob.model.suite import Case, leave_unjudged
 from carob.model.trace import OF_CASE, REMOVED, Trace, TraceError, move_attachments, way
 from carob.model.verdict import CaseStatus, CheckResult, Status
+from carob.redaction.redactor import Redactor
 from carob.scoring import verdicts
 from carob.scoring.tally import Contribution, Tally, case_status
 from carob.text.wording import pluralize

@@ -21,9 +21,9 @@ from mcp.shared.message import SessionMessage
 from mcp.types import INVALID_REQUEST, ErrorData, JSONRPCError, ToolAnnotations
 
 from carob.errors import CarobError
-from carob.journal.redaction import Redactor
 from carob.mcp.places import ProjectFolder
 from carob.mcp.tools import CarobTools, McpTool
+from carob.redaction.redactor import Redactor
 from carob.reports.escaping import terminal
 from carob.text.wording import pluralize
 from carob.version import __version__

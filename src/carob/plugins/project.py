@@ -22,6 +22,7 @@ from carob.errors import ConfigError
 from carob.model.cost import TokenPrices
 from carob.plugins.code import load_attribute
 from carob.plugins.features import all_features, load
+from carob.redaction.named import name_secrets
 from carob.text.wording import did_you_mean, join_words, kind, shorten
 from carob.text.words import LISTS
 
@@ -113,7 +114,9 @@ def find_project(folder: str | Path = ".") -> Project:
     newest = max((file.changed_ns for file in files), default=0)
     # Two changes within one tick of the file system's clock have one time: only what is older is known by it.
     read_project = _read_project if time.time_ns() - newest > SETTLED_NS else _read_project.__wrapped__
-    return read_project(folder, files)
+    project = read_project(folder, files)
+    name_secrets(project.content.get("secrets"), os.environ)
+    return project
 
 
 class _File(NamedTuple):

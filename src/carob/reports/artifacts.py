@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Final, NamedTuple, Protocol, Self
 
 from carob.errors import ArtifactError
+from carob.redaction.named import take_clean
 from carob.system.unfinished_files import create_unfinished, give_name
 
 USUAL_DIR: Final = Path("carob-results")
@@ -146,7 +147,7 @@ class AtomicFile:
     ) -> None:
         try:
             if kind is None:
-                self._flush()
+                self._flush(is_end=True)
                 with explain_errors(self.path, self._elsewhere):
                     os.fsync(self._descriptor)
                     if self._replace:
@@ -157,12 +158,11 @@ class AtomicFile:
             os.close(self._descriptor)
             self._temporary.unlink(missing_ok=True)
 
-    def _flush(self) -> None:
-        with explain_errors(self.path, self._elsewhere), memoryview(self._pending) as pending:
+    def _flush(self, *, is_end: bool = False) -> None:
+        with explain_errors(self.path, self._elsewhere), memoryview(take_clean(self._pending, is_end=is_end)) as clean:
             offset = 0
-            while offset < len(pending):
-                offset += os.write(self._descriptor, pending[offset:])
-        self._pending.clear()
+            while offset < len(clean):
+                offset += os.write(self._descriptor, clean[offset:])
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from carob.journal.redaction import Redactor
+from carob.redaction.redactor import Redactor
 from carob.text.wording import pluralize, shorten, visible
 
 if TYPE_CHECKING:

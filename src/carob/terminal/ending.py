@@ -15,6 +15,7 @@ from carob.errors import ArtifactError
 from carob.journal.views import RunView
 from carob.model.run import CaseRecord, Summary
 from carob.model.verdict import CaseStatus
+from carob.redaction.named import without_secrets
 from carob.reports.artifacts import explain_errors
 from carob.reports.case_details import headline
 from carob.reports.case_facts import BROKEN, by_case
@@ -75,7 +76,7 @@ def _write_for_github(result: RunResult, screen: Screen, environ: Mapping[str, s
         summary = io.BytesIO()
         write_into([result.journal], GithubSummary, summary)
         with explain_errors(Path(path), "set GITHUB_STEP_SUMMARY to another file"), open(path, "ab") as file:
-            file.write(summary.getvalue())
+            file.write(without_secrets(summary.getvalue()))
 
 
 def _worth_reading(result: RunResult, screen: Screen) -> Iterator[CaseRecord]:

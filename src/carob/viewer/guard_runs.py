@@ -10,7 +10,6 @@ from msgspec import structs
 
 from carob.analysis.check.judges import ANY_PROMPT
 from carob.analysis.check.kept import KeptConversations
-from carob.analysis.check.masks import Masks
 from carob.analysis.check.model import CheckReport
 from carob.evidence.exports.guard_journal import GUARD, GUARD_JOURNAL
 from carob.evidence.exports.reading import read_conversations
@@ -20,6 +19,7 @@ from carob.journal.append_log import list_files
 from carob.model.suite import Case, Scoring
 from carob.model.trace import Trace, TraceError
 from carob.model.verdict import CheckResult, Group, Status, Verdict
+from carob.redaction.personal_data import Masker
 from carob.scoring import verdicts
 
 MOST: Final = 10_000
@@ -31,7 +31,7 @@ def write_guard_run(path: Path, folder: Path) -> Path:
     """Write the conversations of a guard as a journal of Carob into a folder, and give its path."""
     run = folder / f"{path.stem}.jsonl"
     judged = 0
-    with KeptConversations(run, _Decisions(), MOST, Masks(keep=True)) as kept:
+    with KeptConversations(run, _Decisions(), MOST, Masker(keep=True)) as kept:
         for conversation in read_conversations(list_files(path), format=GUARD_JOURNAL.name):
             judged += 1
             kept.add(_with_error(conversation))

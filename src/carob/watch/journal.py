@@ -20,9 +20,9 @@ from carob.analysis.check.judges import ConversationJudge
 from carob.analysis.check.kept import record_conversation
 from carob.evidence.exports.record import RecordedConversation
 from carob.journal.append_log import USUAL_LIMITS, AppendLog, LogLimits, list_files, remove_old
-from carob.journal.redaction import Redactor
 from carob.journal.writer import encode
 from carob.model.run import RECORDED_CHECK, CaseRecord, Footer, Header
+from carob.redaction.redactor import Redactor
 from carob.reports.artifacts import explain_errors, stamp
 from carob.scoring.tally import Tally
 from carob.version import __version__

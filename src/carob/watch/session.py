@@ -15,11 +15,12 @@ import msgspec
 from msgspec import Struct
 
 from carob.analysis.check.judges import AnyPolicy, ConversationJudge
-from carob.analysis.check.masks import Masks
+from carob.analysis.check.kept import mask_conversation
 from carob.analysis.check.session import name_policy
 from carob.errors import UsageError
-from carob.journal.redaction import Redactor
 from carob.plugins.project import Project
+from carob.redaction.personal_data import Masker
+from carob.redaction.redactor import Redactor
 from carob.rules.events import RuleOutcome, RuleVerdict
 from carob.text.wording import error_text, pluralize, shorten
 from carob.watch.export import JudgementReport, ReportExporter, SentVerdict, encode_report
@@ -93,7 +94,7 @@ class ConversationWatch:
         self.metrics = WatchMetrics()
         self.rules = CurrentRules(policies, suite, project, say)
         self._redactor = Redactor.for_environ(environ)
-        self._masks = Masks(options.keep_personal_data)
+        self._masker = Masker(options.keep_personal_data, self._redactor, numbers=False)
         self._clock = clock or _start_clock()
         self._stopped = threading.Event()
         self._alarms: list[float] = []
@@ -241,7 +242,7 @@ class ConversationWatch:
     ) -> bool:
         """Add a conversation to the journal; what cannot be written is judged again later, and not noted before."""
         try:
-            self._journal.add(judge, self._masks.conversation(judged.conversation), judgement)
+            self._journal.add(judge, mask_conversation(self._masker, judged.conversation), judgement)
         except OSError as error:
             self.ended_well = False
             self._wait_for_journal = min(2 * self._wait_for_journal, RARELY)
@@ -264,7 +265,7 @@ class ConversationWatch:
         ]
         return JudgementReport(
             at=self._clock(),
-            conversation=self._redactor.text(self._masks.text(shorten(judged.conversation.id, NAME_CAP))),
+            conversation=self._masker.text(shorten(judged.conversation.id, NAME_CAP)),
             id=held.row.id.hex(),
             revision=held.row.revision + 1,
             trace=judged.trace,
@@ -275,7 +276,7 @@ class ConversationWatch:
     def _explain(self, verdict: RuleVerdict) -> str:
         if verdict.outcome is RuleOutcome.HELD or verdict.first is None:
             return ""
-        return self._redactor.text(self._masks.text(verdict.first.why))
+        return self._masker.text(verdict.first.why)
 
     def _show(self, report: JudgementReport, before: Mapping[str, str]) -> None:
         """Show conversations that broke a rule, as long as they are few."""

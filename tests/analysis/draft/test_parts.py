@@ -8,11 +8,11 @@ import pytest
 
 from carob.analysis.audit.operators.measures import round_up
 from carob.analysis.draft.cases import name_prompts
-from carob.analysis.draft.masking import PATTERNS, Masker, is_iban, passes_luhn
 from carob.analysis.draft.origins import Origins, is_stable, shape_of
 from carob.analysis.draft.trace_groups import LOOP, Findings
 from carob.analysis.draft.trace_statistics import Replies
 from carob.model.trace import ToolCall, Trace
+from carob.redaction.personal_data import PATTERNS, Masker, is_iban, passes_luhn
 from carob.text.tool_effects import known_effects, likely_effects
 
 ROOT = Path(__file__).parents[3]
@@ -77,7 +77,7 @@ def test_names_of_prompts_have_no_personal_data() -> None:
 def test_a_card_number_is_masked_as_a_number_too() -> None:
     masker = Masker()
     written = masker.text("Charge 4242 4242 4242 4242.")
-    assert masker.value({"card": 4242424242424242, "cents": 1999, "is_new": True}) == {
+    assert masker.redact({"card": 4242424242424242, "cents": 1999, "is_new": True}) == {
         "card": int(written.removeprefix("Charge ").removesuffix(".")),
         "cents": 1999,
         "is_new": True,

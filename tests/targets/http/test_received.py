@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from carob.journal.redaction import Redactor
 from carob.model.trace import REMOVED, TraceError
+from carob.redaction.redactor import Redactor
 from carob.targets.http.streams import HEAD, Received
 
 SECRET = "hüsh-1234-hüsh"

@@ -14,7 +14,6 @@ from typing import Any, Final, Protocol
 
 from msgspec import structs
 
-from carob.analysis.check.masks import Masks
 from carob.analysis.check.model import CheckReport
 from carob.evidence.exports.record import RecordedConversation
 from carob.journal.limits import cap_trace
@@ -23,6 +22,7 @@ from carob.model.run import RECORDED_CHECK, CaseRecord, Footer, Header
 from carob.model.suite import Case
 from carob.model.trace import Trace
 from carob.model.verdict import Verdict
+from carob.redaction.personal_data import Masker
 from carob.reports.artifacts import open_atomic, stamp
 from carob.scoring.tally import Tally
 from carob.text.wording import pluralize
@@ -46,11 +46,11 @@ class KeepingJudge(Protocol):
 class KeptConversations:
     """The first conversations that broke a rule or left one unknown; a file appears when all are judged."""
 
-    def __init__(self, path: Path, judge: KeepingJudge, most: int, masks: Masks) -> None:
+    def __init__(self, path: Path, judge: KeepingJudge, most: int, masker: Masker) -> None:
         self.path = path
         self._judge = judge
         self._most = most
-        self._masks = masks
+        self._masker = masker
         self._lines = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this object
         self._tally = Tally()
         self._ids: dict[str, int] = {}
@@ -67,7 +67,7 @@ class KeptConversations:
         if self.kept >= self._most:
             self.left_out += 1
             return
-        masked = self._with_own_id(self._masks.conversation(conversation))
+        masked = self._with_own_id(mask_conversation(self._masker, conversation))
         record = record_conversation(self._judge, masked, self.kept)
         self._tally.add_record(record)
         self._lines.write(encode(record) + b"\n")
@@ -105,6 +105,17 @@ class KeptConversations:
         """`12 conversations`, and how many had no room."""
         more = f", {self.left_out} more have no room (--keep N)" if self.left_out else ""
         return f"{pluralize(self.kept, 'conversation')}{more}"
+
+
+def mask_conversation(masker: Masker, conversation: RecordedConversation) -> RecordedConversation:
+    """The whole conversation without secrets and personal data; numbers stay, because amounts decide rules."""
+    return structs.replace(
+        conversation,
+        id=masker.text(conversation.id),
+        user=masker.text(conversation.user),
+        trace=masker.trace(conversation.trace),
+        metadata=masker.redact(dict(conversation.metadata)),
+    )
 
 
 def record_conversation(judge: KeepingJudge, conversation: RecordedConversation, index: int) -> CaseRecord:

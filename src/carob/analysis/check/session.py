@@ -18,12 +18,12 @@ from carob.analysis.check.cluster import ClusterCheck
 from carob.analysis.check.judges import AnyPolicy, ConversationJudge, read_judge
 from carob.analysis.check.judging import judge_in_order
 from carob.analysis.check.kept import USUAL_MOST, KeptConversations
-from carob.analysis.check.masks import Masks
 from carob.analysis.check.model import (
     GROUP_KEYS,
     IN_TIME,
     NOT_SAID,
     CheckReport,
+    ConversationExample,
     GroupFigures,
     GroupKey,
     RuleReport,
@@ -40,6 +40,8 @@ from carob.evidence.exports.reading import read_conversations
 from carob.evidence.exports.storage import is_address
 from carob.options import ExecutorName
 from carob.plugins.project import Project
+from carob.redaction.named import named_redactor
+from carob.redaction.personal_data import Masker
 from carob.text.wording import join_words, quoted
 
 MOST_ROWS: Final = 400
@@ -89,13 +91,13 @@ def check_conversations(
     paths = expand_sources(sources)
     began = time.monotonic()
     tally = ConversationTally(len(judge.names), options.by)
-    masks = Masks(options.keep_personal_data)
+    masker = Masker(options.keep_personal_data, named_redactor(), numbers=False)
     with ExitStack() as files:
         kept = [
-            files.enter_context(KeptConversations(path, judge, options.keep, masks))
+            files.enter_context(KeptConversations(path, judge, options.keep, masker))
             for path in options.outputs_in(JOURNAL)
         ]
-        rows = [files.enter_context(VerdictRows(path, judge.names, masks)) for path in options.outputs_in(PARQUET)]
+        rows = [files.enter_context(VerdictRows(path, judge.names, masker)) for path in options.outputs_in(PARQUET)]
         for conversation, outcomes in source.judge(paths):
             if tally.add(conversation, outcomes):
                 for journal in kept:
@@ -105,9 +107,9 @@ def check_conversations(
             if on_progress is not None and not tally.judged % 64:
                 on_progress(tally.judged, conversation.source)
         policy_names = [name_policy(policy) for policy in [*policies, *([suite] if suite is not None else [])]]
-        report = build_report(judge, tally, options, masks)
+        report = build_report(judge, tally, options, masker)
         report = structs.replace(
-            report,
+            named_redactor().redact(report),
             sources=tuple(map(str, paths)),
             policies=tuple(policy_names or project.rules),
             selected=source.selected,
@@ -198,12 +200,12 @@ def name_policy(policy: AnyPolicy) -> str:
 
 
 def build_report(
-    judge: ConversationJudge, tally: ConversationTally, options: CheckOptions, masks: Masks
+    judge: ConversationJudge, tally: ConversationTally, options: CheckOptions, masker: Masker
 ) -> CheckReport:
     """The figures of everything that was counted."""
     tested = sum(1 for rule in tally.rules if rule.total.held or rule.total.broken or rule.total.unknown)
     rules = [
-        _report_rule(name, why, rule, tested, options, masks)
+        _report_rule(name, why, rule, tested, options, masker)
         for name, why, rule in zip(judge.names, judge.reasons, tally.rules, strict=True)
     ]
     return CheckReport(
@@ -221,7 +223,7 @@ def build_report(
         users=tally.users,
         without_session=tally.without_session,
         unguarded=tally.unguarded,
-        first_unguarded=None if tally.first_unguarded is None else masks.example(tally.first_unguarded),
+        first_unguarded=None if tally.first_unguarded is None else _mask_example(masker, tally.first_unguarded),
         first_at=tally.first_at,
         last_at=tally.last_at,
         max_broken=options.max_broken,
@@ -230,20 +232,26 @@ def build_report(
     )
 
 
-def _report_rule(name: str, why: str, rule: RuleTally, tested: int, options: CheckOptions, masks: Masks) -> RuleReport:
+def _report_rule(
+    name: str, why: str, rule: RuleTally, tested: int, options: CheckOptions, masker: Masker
+) -> RuleReport:
     gate = None if options.max_broken is None else judge_gate(name, rule.total, options.max_broken, tested)
     groups = [*rule.groups.items()]
     return RuleReport(
         name,
         why,
         rule.total.figures(),
-        tuple(GroupFigures(masks.text(group), cell.figures()) for group, cell in _order_groups(groups, options.by)),
-        find_changes(groups, options.by, tested, masks.text) if options.by else (),
-        tuple(UnknownCause(masks.text(c.cause), c.conversations, masks.text(c.example)) for c in rule.causes),
-        tuple(map(masks.example, rule.examples.first)),
-        tuple(map(masks.example, rule.examples.worst)),
+        tuple(GroupFigures(masker.text(group), cell.figures()) for group, cell in _order_groups(groups, options.by)),
+        find_changes(groups, options.by, tested, masker.text) if options.by else (),
+        tuple(UnknownCause(masker.text(c.cause), c.conversations, masker.text(c.example)) for c in rule.causes),
+        tuple(_mask_example(masker, each) for each in rule.examples.first),
+        tuple(_mask_example(masker, each) for each in rule.examples.worst),
         gate,
     )
+
+
+def _mask_example(masker: Masker, example: ConversationExample) -> ConversationExample:
+    return structs.replace(masker.redact(example), source=example.source)
 
 
 def _order_groups(groups: Iterable[tuple[str, RuleCounts]], by: GroupKey | None) -> Iterator[tuple[str, RuleCounts]]:

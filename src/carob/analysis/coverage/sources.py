@@ -17,11 +17,11 @@ from carob.engine.rescoring import AnyJournal, name_run
 from carob.engine.suite_files import name_suite_format
 from carob.errors import UsageError
 from carob.journal.reader import Journal
-from carob.journal.redaction import Redactor
 from carob.model.run import CaseRecord
 from carob.model.suite import Suite
 from carob.model.trace import Trace
 from carob.plugins.project import Project
+from carob.redaction.redactor import Redactor
 from carob.reports.artifacts import open_atomic
 from carob.reports.escaping import encode
 from carob.reports.run_result import RunResult

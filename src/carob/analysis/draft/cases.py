@@ -7,11 +7,11 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from carob.analysis.draft.expectations import AllKinds, CaseContract, Noted, loosen
-from carob.analysis.draft.masking import Masker
 from carob.analysis.draft.proving import DraftCase, fill
 from carob.analysis.draft.trace_groups import TraceGroup, user_texts
 from carob.analysis.draft.trace_statistics import LONGEST_PROMPT, TraceStatistics, argument_values
 from carob.model.trace import Trace
+from carob.redaction.personal_data import Masker
 
 MOST_ROWS = 3
 OF_TURNS = ("outcome", "tool_calls", "tools_used", "tools_match", "tool_requires", "must_ground_numbers", "ui")

@@ -11,7 +11,6 @@ from carob.analysis.draft.cases import name_prompts
 from carob.analysis.draft.contrast_candidates import Candidate, Json, find_candidates, read_facts
 from carob.analysis.draft.draft import DraftOptions
 from carob.analysis.draft.expectations import Noted
-from carob.analysis.draft.masking import Masker
 from carob.analysis.draft.proving import read_cases
 from carob.analysis.draft.rule_candidates import RuleStatistics
 from carob.analysis.draft.trace_groups import SourceTrace, user_texts
@@ -23,6 +22,7 @@ from carob.evidence.conversation_events import read_conversation
 from carob.model.suite import Case
 from carob.model.trace import Trace
 from carob.model.verdict import Status
+from carob.redaction.personal_data import Masker
 from carob.scoring.verdicts import case_results
 from carob.text.tool_effects import known_effects
 from carob.text.tool_names import effect_tools, is_any_named

@@ -10,8 +10,7 @@ from msgspec import structs
 
 from carob.analysis.draft.cases import draft_case
 from carob.analysis.draft.draft import DraftOptions, DraftSummary, SuiteDraft
-from carob.analysis.draft.expectations import RUNS, AllKinds, Noted, RowVariable, most_of_all
-from carob.analysis.draft.masking import Masker
+from carob.analysis.draft.expectations import RUNS, AllKinds, Noted, most_of_all
 from carob.analysis.draft.proving import (
     ROUNDS,
     SAMPLES,
@@ -29,6 +28,7 @@ from carob.checks.catalog import CheckCatalog
 from carob.errors import UsageError
 from carob.model.suite import Case
 from carob.model.trace import Trace
+from carob.redaction.personal_data import Masker
 from carob.text.tool_effects import known_effects
 from carob.text.tool_names import effect_tools, is_any_named
 from carob.text.wording import pluralize
@@ -188,7 +188,7 @@ class _Drafting:
         cases = []
         for member in drafted:
             expected = {field: value for field, value in member.case.expected.items() if field not in shared}
-            cases.append(_mask(_tree(member.case, expected), masker))
+            cases.append(masker.redact(_tree(member.case, expected)))
         top: dict[str, Any] = {"carob": 1, "draft": True, "name": self._options.name or "Draft"}
         if "effects" in self._top:
             top["effects"] = {
@@ -230,7 +230,7 @@ def _encode_runs(member: _DraftedGroup, masker: Masker) -> bytes:
         name = str(plain_value(member.case.tree["id"]))
         own = structs.replace(trace, case_id=name.replace("{row}", str(number)) if is_table else name, attachments={})
         found.append(
-            msgspec.json.encode({"trace": masker.value(msgspec.json.decode(msgspec.json.encode(own)))}) + b"\n"
+            msgspec.json.encode({"trace": masker.redact(msgspec.json.decode(msgspec.json.encode(own)))}) + b"\n"
         )
     return b"".join(found)
 
@@ -292,18 +292,6 @@ def _tree(case: DraftCase, expected: dict[str, Any]) -> dict[str, Any]:
             {"prompt": prompt, **({"expected": of_turn} if of_turn else {})} for prompt, of_turn in case.turns
         ]
     return tree | ({"expected": expected} if expected else {})
-
-
-def _mask(value: Any, masker: Masker) -> Any:
-    if isinstance(value, Noted):
-        return Noted(_mask(value.value, masker), masker.text(value.note))
-    if isinstance(value, RowVariable):
-        return value
-    if isinstance(value, dict):
-        return {masker.text(key): _mask(below, masker) for key, below in value.items()}
-    if isinstance(value, list):
-        return [_mask(below, masker) for below in value]
-    return masker.value(value)
 
 
 def _case_lines(case: dict[str, Any]) -> list[str]:

@@ -30,6 +30,7 @@ from carob.journal.reader import Journal
 from carob.model.trace import Trace
 from carob.options import Repeats
 from carob.plugins.project import Project
+from carob.redaction.named import named_redactor
 from carob.suites.diagnostics import RefusedError
 from carob.suites.documents.source import read_bytes, utf8
 from carob.targets.capabilities import reach_of
@@ -78,13 +79,17 @@ class JournalTraces:
 
 
 class AllTraces:
-    """The traces of several sources, one source after the other."""
+    """The traces of several sources, one source after the other, without secrets."""
 
     def __init__(self, sources: Sequence[Iterable[Trace | SourceTrace]]) -> None:
         self._sources = sources
 
-    def __iter__(self) -> Iterator[Trace | SourceTrace]:
-        return chain.from_iterable(self._sources)
+    def __iter__(self) -> Iterator[SourceTrace]:
+        redactor = named_redactor()
+        for source in chain.from_iterable(self._sources):
+            read = source if isinstance(source, SourceTrace) else SourceTrace(source)
+            around = redactor.redact((read.setup_prompts, read.preconditions))
+            yield SourceTrace(redactor.trace(read.trace), *around)
 
 
 def open_source(path: str | Path, project: Project) -> list[Iterable[Trace | SourceTrace]]:

@@ -15,10 +15,10 @@ from carob.engine.processes.messages import Finished, Start
 from carob.engine.processes.worker import END_LIMIT, Worker, WorkerEvent, WorkerLost
 from carob.engine.work import BUG, TIMEOUT, CaseResult
 from carob.errors import CarobError
-from carob.journal.redaction import Redactor
 from carob.model.run import Item
 from carob.model.suite import Case
 from carob.model.trace import TraceError
+from carob.redaction.redactor import Redactor
 
 AHEAD = 32
 """How many quick cases are sent to a worker beyond those that it carries out at once."""

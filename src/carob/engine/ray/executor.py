@@ -32,9 +32,9 @@ from carob.engine.ray.cluster import (
     needed_addresses,
 )
 from carob.engine.work import CaseResult
-from carob.journal.redaction import Redactor
 from carob.model.run import Item
 from carob.model.trace import TraceError
+from carob.redaction.redactor import Redactor
 
 LARGEST = 500
 """Cases in one task: enough to make the cost of a task small, few enough to lose little with a node."""

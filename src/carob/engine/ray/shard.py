@@ -25,8 +25,8 @@ from carob.engine.processes.messages import (
     refusal,
 )
 from carob.errors import CarobError
-from carob.journal.redaction import Redactor
 from carob.model.run import Item
+from carob.redaction.redactor import Redactor
 
 Batch = list[bytes]
 

@@ -15,21 +15,13 @@ from msgspec import Struct
 
 from carob.errors import ConfigError
 from carob.proxy.tape.settings import MODELS
+from carob.redaction.key_names import is_secret_parameter
 from carob.text.clean import map_texts
 from carob.text.wording import shorten
 
 SECONDS = 1.0
 """For one pattern on one request."""
 LEFT_OUT = "…"
-CREDENTIALS = frozenset(
-    {
-        *("key", "apikey", "token", "accesstoken", "refreshtoken", "idtoken", "authtoken", "subscriptionkey"),
-        *("clientsecret", "secret", "password", "passwd", "pwd", "sig", "signature", "auth", "authorization"),
-        *("accesskey", "accesskeyid", "awsaccesskeyid", "jwt", "assertion", "clientassertion", "sessionid"),
-        *("sessiontoken", "amzsignature", "amzcredential", "amzsecuritytoken", "googsignature", "googcredential"),
-    }
-)
-"""Parameters that say who asks, and not what is asked."""
 FORM = "application/x-www-form-urlencoded"
 TRACE_CONTEXT = frozenset({"traceparent", "tracestate", "baggage"})
 _PATHS = JSONPathEnvironment()
@@ -94,12 +86,12 @@ class ServiceRequest(Struct, frozen=True, dict=True):
         """Read a request. The order of a query, of keys, and the boundary of a form do not count."""
         split = urlsplit(address)
         parameters = parse_qsl(split.query, keep_blank_values=True)
-        query = urlencode(sorted(pair for pair in parameters if not is_credential(pair[0])))
+        query = urlencode(sorted(pair for pair in parameters if not is_secret_parameter(pair[0])))
         path = f"{split.path}?{query}" if query else split.path
         kind = content_type.partition(";")[0].strip().lower()
         if kind == FORM:
             fields = parse_qsl(body.decode("utf-8", "backslashreplace"), keep_blank_values=True)
-            asked = [pair for pair in fields if not is_credential(pair[0])]
+            asked = [pair for pair in fields if not is_secret_parameter(pair[0])]
             body = body if len(asked) == len(fields) else urlencode(asked).encode()
         if (value := read_json(body)) is not None:
             return cls(service, method, path, kind, value)
@@ -136,12 +128,6 @@ class ServiceRequest(Struct, frozen=True, dict=True):
         body = self.json if isinstance(self.json, Mapping) else {}
         lists = (body[name] for name in ("messages", "input", "contents") if isinstance(body.get(name), list))
         return next(lists, ())
-
-
-def is_credential(name: str) -> bool:
-    """Whether a parameter of this name says who asks."""
-    plain = name.lower().replace("_", "").replace("-", "").replace(".", "")
-    return plain in CREDENTIALS or plain.removeprefix("x") in CREDENTIALS or plain.removeprefix("api") in CREDENTIALS
 
 
 def _remove_trace(body: object) -> object:

@@ -17,15 +17,15 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 from msgspec import structs
 
-from carob.journal.redaction import Redactor
 from carob.model.trace import REMOVED
 from carob.proxy.tape.file import Answer, Exchange, StreamEvent
-from carob.proxy.tape.requests import ServiceRequest, is_credential, read_json
-from carob.proxy.tape.settings import PLACEHOLDER, SHORTEST_SECRET
+from carob.proxy.tape.requests import ServiceRequest, read_json
+from carob.proxy.tape.settings import PLACEHOLDER
+from carob.redaction.key_names import SHORTEST_SECRET, is_secret_header, is_secret_parameter
+from carob.redaction.redactor import Redactor
 
 SURE = 16
 """A shorter value is a key only if it has digits too: else it may be a word."""
-_KEY_HEADERS = ("authorization", "cookie", "api-key", "apikey", "-key", "-token", "-secret", "-password")
 _ORDERED = ("index", "output_index", "content_index", "item_id")
 """What says which of several texts an event of a stream continues."""
 
@@ -46,7 +46,7 @@ class SecretKeeper:
     def learn(self, headers: Mapping[str, str], address: str) -> None:
         """Learn by what the agent proves who it is."""
         found = {key for name, value in headers.items() for key in _keys_of_header(name.lower(), value)}
-        found |= {value for name, value in parse_qsl(urlsplit(address).query) if is_credential(name)}
+        found |= {value for name, value in parse_qsl(urlsplit(address).query) if is_secret_parameter(name)}
         new = {key for key in found if _is_secret(key)} - self._values
         if new:
             with self._lock:
@@ -136,7 +136,7 @@ def _is_secret(key: str) -> bool:
 
 
 def _keys_of_header(name: str, value: str) -> Iterator[str]:
-    if not name.endswith(_KEY_HEADERS):
+    if not is_secret_header(name):
         return
     if name.endswith("cookie"):
         yield from (part.partition("=")[2].strip() for part in value.split(";"))

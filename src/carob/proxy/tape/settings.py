@@ -22,8 +22,6 @@ UNUSED = "tape-unused"
 Address = Annotated[str, Meta(pattern="^https?://.")]
 Name = Annotated[str, Meta(pattern="^[a-z][a-z0-9_-]*$")]
 
-_KEY_ENDINGS = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_ACCESS_KEY", "_KEY")
-SHORTEST_SECRET = 8
 PLACEHOLDER = "carob-replay-placeholder"
 """What a replay gives to clients that ask for a key before they send."""
 
@@ -166,13 +164,6 @@ class TapeSettings(TapeTable, frozen=True, kw_only=True):
     @property
     def records(self) -> bool:
         return self.plays in ("record", "extend")
-
-
-def secrets_in(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """The values of variables that are secrets by their names: no tape may hold one."""
-    return tuple(
-        value for name, value in environ.items() if name.endswith(_KEY_ENDINGS) and len(value) >= SHORTEST_SECRET
-    )
 
 
 def variables_for(

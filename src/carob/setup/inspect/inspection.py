@@ -18,10 +18,10 @@ from typing import NamedTuple
 import msgspec
 
 from carob.errors import ArtifactError, ConfigError
-from carob.journal.redaction import Redactor
 from carob.model.suite import Case
 from carob.model.trace import Trace
 from carob.plugins.project import Project
+from carob.redaction.redactor import Redactor
 from carob.targets.base import RunContext, TargetError
 from carob.targets.catalog import build
 from carob.targets.config import TargetConfig

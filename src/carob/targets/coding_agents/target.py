@@ -23,6 +23,7 @@ from carob.errors import ConfigError
 from carob.evidence.exports.record import RecordedConversation
 from carob.model.suite import Case
 from carob.model.trace import Message, Trace
+from carob.redaction.key_names import is_secret_variable
 from carob.targets.base import RunContext, TargetError
 from carob.targets.child_process import STDOUT_CAP, Child, ExitStatus
 from carob.targets.coding_agents.catalog import PROGRAMS
@@ -30,7 +31,6 @@ from carob.targets.coding_agents.program import RETRIES, AgentRun
 from carob.targets.config import TargetConfig, place_of, read_options
 from carob.targets.user_code import DaemonThreads
 
-SECRET_ENDINGS = ("_KEY", "_TOKEN", "_SECRET")
 VERSION_SECONDS: Final = 60.0
 LAST_WORDS: Final = 600
 NO_LOG: Final = "`log` is not among the `evidence` of the target"
@@ -67,7 +67,7 @@ class CodingAgentTarget:
             if any(fnmatchcase(name, pattern) for pattern in self._agent.passed_on)
         }
         given = {**self._passed_on, **config.env}
-        self.secrets = tuple(value for name, value in given.items() if name.endswith(SECRET_ENDINGS) and value)
+        self.secrets = tuple(value for name, value in given.items() if is_secret_variable(name) and value)
         self._program = ""
         self._notice = ""
         self._threads = DaemonThreads("carob-coding-agent")

@@ -15,6 +15,7 @@ from msgspec import structs
 from carob.errors import ConfigError
 from carob.model.suite import Case
 from carob.model.trace import Message, Trace
+from carob.redaction.key_names import is_secret_header
 from carob.targets.app_process import AppProcess
 from carob.targets.base import DENIED, RunContext, TargetError
 from carob.targets.config import TargetConfig, place_of, read_options
@@ -31,7 +32,6 @@ PLAIN = ("http", "https")
 NO_STATE = "the service sent no state"
 SHORTEST = 4
 """A shorter value cannot be distinguished from plain text."""
-SECRET_HEADERS = ("auth", "cookie", "key", "token", "secret", "password", "credential")
 
 
 class ServiceTarget(ABC, Generic[WireOptions]):
@@ -233,7 +233,7 @@ def _secrets(config: TargetConfig, options: ServiceOptions) -> Iterator[str]:
         if len(value) >= SHORTEST:
             yield value
     for name, value in options.headers.items():
-        if any(word in name.lower() for word in SECRET_HEADERS) and "{" not in value:
+        if is_secret_header(name) and "{" not in value:
             yield from (part for part in {value, value.rpartition(" ")[2]} if len(part) >= 2 * SHORTEST)
     password = urlsplit(_address(config)).password
     if password and len(password) >= SHORTEST:

@@ -23,8 +23,9 @@ from carob.proxy.tape.file import Tape, read_tape
 from carob.proxy.tape.player import CaseOnTape, TapePlayer
 from carob.proxy.tape.requests import IgnoreRules
 from carob.proxy.tape.secrets import SecretKeeper
-from carob.proxy.tape.settings import MISS, UNREACHABLE, UNUSED, TapeSettings, secrets_in, variables_for
+from carob.proxy.tape.settings import MISS, UNREACHABLE, UNUSED, TapeSettings, variables_for
 from carob.proxy.upstream import Upstream
+from carob.redaction.key_names import secrets_of_environ
 from carob.system.loopback_auth import UNKNOWN_RUN
 from carob.targets.base import RunContext, Target, TargetError
 from carob.targets.capabilities import ALL, TOOLS, Limits
@@ -161,7 +162,7 @@ class WithProxy(ServedTarget):
         if settings.plays is None:
             return None
         ignore_rules = IgnoreRules.of(settings.ignore, str(self._config.file or ""))
-        secrets = SecretKeeper({*settings.secrets, *secrets_in(self._environ)})
+        secrets = SecretKeeper({*settings.secrets, *secrets_of_environ(self._environ)})
         is_new = settings.records and not settings.path.exists()
         tape = Tape(path=settings.path) if is_new else read_tape(settings.path)
         return TapePlayer(tape, settings.plays, ignore_rules, secrets, keep_failures=settings.keep_failures)

@@ -31,8 +31,8 @@ from carob.analysis.audit.operators.base import Subject
 from carob.analysis.audit.operators.catalog import EVERY_OPERATOR
 from carob.analysis.audit.run_audit import differ
 from carob.analysis.audit.survivors import evidence
-from carob.journal.redaction import Redactor
 from carob.model.trace import Trace
+from carob.redaction.redactor import Redactor
 from carob.scoring.intervals import Estimate, pass_rate
 
 EXAMPLES: Final = 20

@@ -38,7 +38,7 @@ from carob.engine.processes.messages import (
 )
 from carob.engine.work import TIMEOUT, CaseResult, finish_case, run_case, timeout_trace
 from carob.errors import CarobError
-from carob.journal.redaction import Redactor
+from carob.redaction.redactor import Redactor
 from carob.targets.base import RunContext, Target
 from carob.targets.catalog import build
 from carob.targets.config import WIRE_KINDS

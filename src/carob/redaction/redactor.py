@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Mapping
-from enum import Enum
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct, structs
@@ -19,6 +18,8 @@ from msgspec import Struct, structs
 from carob.errors import ConfigError
 from carob.model.trace import OF_CASE, REMOVED, SECRETS_REMOVED, TextLoss, ToolCall, Trace, TraceError
 from carob.model.verdict import CheckResult, EvidenceLocation
+from carob.redaction.key_names import secrets_of_environ
+from carob.redaction.walking import TextChanger
 from carob.text.clean import loads
 from carob.text.encodings import SHORTEST, SecretSearch, merge_spans
 from carob.text.regexes import lazy
@@ -31,10 +32,6 @@ BLOT = "\0"
 CUT_OFF = "…"
 """How the evidence of a check ends where it is only the beginning of a text."""
 EVIDENCE = 160
-SECRET_ENDINGS = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_ACCESS_KEY")
-SHORTEST_SECRET = 8
-
-Value = TypeVar("Value")
 
 # Repeats are bounded wherever a hostile text could make the search begin again at each of its characters.
 _QUOTED = r"""(?P<open> \\{0,8} (?P<quote>["']) ) (?: (?! \\{0,8} (?P=quote) ) . )*"""
@@ -56,16 +53,18 @@ _PATTERNS = (
 )
 _TORN_URL = lazy.pattern(r"""(?i)(?P<keep>\b[a-z][a-z0-9+.-]{0,20}://)[^\s/?#"'<>\\@]+\Z""")
 _BLOTS = lazy.pattern(f"{BLOT}+")
+TORN = 4_096
+"""A value of which only the beginning is there has no longer one."""
+_NUMBER_PRECEDES, _NUMBER_FOLLOWS = lazy.pattern(rb"[:\[,]\s{0,7}\Z"), lazy.pattern(rb"\s{0,8}[,\]}]")
 _HEADER_NAMES = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
 
 
-class Redactor:
+class Redactor(TextChanger):
     """Takes secrets out of texts, traces and records. Finding nothing, the usual case, costs a few byte searches."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        secrets = {value for value in values if value}
-        self._search = SecretSearch(sorted(secrets))
-        self._has_values = bool(secrets)
+        self._values = frozenset(value for value in values if value)
+        self._search = SecretSearch(sorted(self._values))
 
     @classmethod
     def from_names(cls, names: Iterable[str], environ: Mapping[str, str], values: Iterable[str] = ()) -> Redactor:
@@ -84,15 +83,14 @@ class Redactor:
     @classmethod
     def for_environ(cls, environ: Mapping[str, str]) -> Redactor:
         """A redactor for the variables whose names say that they hold a secret, where no configuration names them."""
-        values = (value for name, value in environ.items() if name.endswith(SECRET_ENDINGS))
-        return cls(value for value in values if len(value) >= SHORTEST_SECRET)
+        return cls(secrets_of_environ(environ))
 
     def finds(self, encoded: bytes) -> bool:
         """Whether a record, as JSON, may hold a secret. One that was cut off may hold the beginning of one."""
         if self._search.may_hold(encoded):
             return True
         linked = b"://" in encoded
-        if (linked or self._has_values) and (b'"cuts":' in encoded or CUT_OFF.encode() in encoded):
+        if (linked or self._values) and (b'"cuts":' in encoded or CUT_OFF.encode() in encoded):
             return True
         low = encoded.lower()
         if b"authorization" in low or b"cookie" in low or b"bearer" in low:
@@ -101,12 +99,17 @@ class Redactor:
 
     def text(self, value: str) -> str:
         """The text without its secrets."""
-        value = self._replace_values(value, lambda secret: REMOVED)
-        if self._has_values and CUT_OFF in value:
-            *cut, last = value.split(CUT_OFF)
-            value = CUT_OFF.join((*map(self._redact_torn_value, cut), last))
+        value = self.named(value)
         for pattern in _PATTERNS:
             value = pattern.sub(_remove, value)
+        return value
+
+    def named(self, value: str) -> str:
+        """The text without the configured values alone: what a person wrote may be about headers."""
+        value = self._replace_values(value, lambda secret: REMOVED)
+        if self._values and CUT_OFF in value:
+            *cut, last = value.split(CUT_OFF)
+            value = CUT_OFF.join((*map(self._redact_torn_value, cut), last))
         return value
 
     def find_secrets(self, data: bytes) -> list[tuple[int, int]]:
@@ -123,6 +126,23 @@ class Redactor:
         """Whether a configured value is in bytes of any kind."""
         return bool(self._search.spans(data))
 
+    def find_named(self, data: bytes) -> list[tuple[int, int]]:
+        """Where configured values are in what is about to be written, those that were cut off included."""
+        spans = self._search.spans(data) if self._search.may_hold(data) else []
+        at = -1
+        while (at := data.find(CUT_OFF.encode(), at + 1)) >= 0:
+            start = max(0, at - TORN)
+            if (torn := self._search.find_torn(data[start:at])) is not None:
+                spans.append((start + torn, at))
+        return merge_spans(span for span in spans if not _is_part_of_number(data, *span))
+
+    @staticmethod
+    def replacement(data: bytes, start: int, end: int) -> bytes:
+        """What is written in the place of a value: in JSON, a number becomes a text."""
+        is_number = data[start:end].isdigit() and _NUMBER_FOLLOWS.match(data, end) is not None
+        is_bare = is_number and _NUMBER_PRECEDES.search(data, max(0, start - 8), start) is not None
+        return f'"{REMOVED}"'.encode() if is_bare else REMOVED.encode()
+
     def data(self, value: bytes) -> bytes:
         """Bytes of any kind without their secrets."""
         end, pieces = 0, list[bytes]()
@@ -136,35 +156,20 @@ class Redactor:
         *cut, last = self.text(value).split(CUT_OFF)
         return CUT_OFF.join((*map(self._redact_torn, cut), self._redact_torn_value(last)))
 
-    def redact(self, value: Value) -> Value:
-        """A value or record of any kind without its secrets: in each of its strings, keys included."""
-        return cast(Value, self._redact(value))
+    def number(self, value: float) -> object:
+        """A secret may be a number."""
+        return REMOVED if str(value) in self._values else value
 
-    def _redact(self, value: Any) -> Any:
-        if isinstance(value, Enum):
-            return value
-        if isinstance(value, str):
-            return self.text(value)
-        if isinstance(value, dict):
-            return {self._redact(key): self._redact_entry(key, item) for key, item in value.items()}
-        if isinstance(value, tuple):
-            return tuple([self._redact(item) for item in value])
-        if isinstance(value, list):
-            return [self._redact(item) for item in value]
-        if isinstance(value, msgspec.Raw):
-            content = msgspec.json.decode(value)
-            cleaned = self._redact(content)
-            return value if cleaned == content else msgspec.Raw(msgspec.json.encode(cleaned))
-        if isinstance(value, Struct):
-            fields = {name: self._redact(getattr(value, name)) for name in value.__struct_fields__}
-            if isinstance(value, TraceError):
-                fields |= {"message": self.message(value.message), "detail": self.message(value.detail)}
-            return type(value)(**fields)
-        return value
-
-    def _redact_entry(self, key: object, value: object) -> object:
+    def entry(self, key: object, value: object) -> object:
         """The value of a header in a JSON object is a secret as a whole."""
-        return REMOVED if value and isinstance(key, str) and key.lower() in _HEADER_NAMES else self._redact(value)
+        return REMOVED if value and isinstance(key, str) and key.lower() in _HEADER_NAMES else self._walk(value)
+
+    def fields(self, value: Struct) -> dict[str, object]:
+        """The fields of a record; an error may quote a text that was cut off."""
+        fields = super().fields(value)
+        if isinstance(value, TraceError):
+            fields |= {"message": self.message(value.message), "detail": self.message(value.detail)}
+        return fields
 
     def record(self, record: CaseRecord) -> CaseRecord:
         """The record without its secrets: in the case, the trace and the evidence."""
@@ -180,6 +185,8 @@ class Redactor:
 
     def trace(self, trace: Trace) -> Trace:
         """The trace without its secrets, and with the channels that lost some marked as cut."""
+        if not self.finds(msgspec.json.encode(trace)):
+            return trace
         cleaned = self.redact(structs.replace(trace, telemetry=(), cuts={}, turns=()))
         cleaned = structs.replace(
             cleaned, telemetry=tuple(map(self._line, trace.telemetry)), turns=tuple(map(self.trace, trace.turns))
@@ -196,7 +203,7 @@ class Redactor:
             value = loads(line)
         except ValueError:
             return self.text(line)
-        cleaned = self._redact(value)
+        cleaned = self._walk(value)
         return line if cleaned == value else msgspec.json.encode(cleaned).decode()
 
     def _redact_ends(self, trace: Trace, cut: Container[str]) -> Trace:
@@ -264,13 +271,19 @@ class Redactor:
 
     def _replace_values(self, value: str, replacement: Callable[[str], str]) -> str:
         """The text with each configured value replaced."""
-        if not self._has_values:
+        if not self._values:
             return value
         data = self._search.replace(
             value.encode(errors="surrogatepass"),
             lambda secret: replacement(secret.decode(errors="surrogatepass")).encode(),
         )
         return data.decode(errors="surrogatepass")
+
+
+def _is_part_of_number(data: bytes, start: int, end: int) -> bool:
+    """Whether digits are part of a longer number, which is no secret."""
+    around = data[start - 1 : start] + data[end : end + 1]
+    return data[start:end].isdigit() and any(byte in b"0123456789." for byte in around)
 
 
 def _move_span(masked: str, text: str, start: int, end: int) -> tuple[int, int] | None:

@@ -1,4 +1,4 @@
-"""Personal data and keys in what a draft would write, replaced by made-up values of the same kind.
+"""Personal data and keys in what is shown of conversations, replaced by made-up values of the same kind.
 
 The patterns are published: docs/draft.md prints them. The same value is replaced by the same one all over a draft, so
 that an argument which came from a prompt still does.
@@ -11,10 +11,14 @@ from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
-from msgspec import Struct, field
-
-from carob.suites.diagnostics import Json
+from carob.model.trace import Trace
+from carob.redaction.redactor import Redactor
+from carob.redaction.walking import TextChanger
+from carob.text.clean import text as clean
 from carob.text.encodings import KEY_FORMATS
+
+MOST_KNOWN = 100_000
+"""So many values are remembered, each with what is shown for it; then all are forgotten."""
 
 
 class PersonalData(NamedTuple):
@@ -101,17 +105,34 @@ _SPELLING = re.compile(r"[\s()./-]")
 _ALL = re.compile("|".join(f"(?P<p{i}>{pattern.regex})" for i, pattern in enumerate(PATTERNS)))
 
 
-class Masker(Struct):
-    """Masks texts, and remembers what it put in the place of what."""
+class Masker(TextChanger):
+    """Masks texts once their secrets are removed, and remembers what it put in the place of what.
 
-    keep: bool = False
-    """Whether everything is left as it is."""
-    known: dict[str, str] = field(default_factory=dict)
-    counts: Counter[str] = field(default_factory=Counter)
-    """How many values of each kind were masked."""
+    `keep`: personal data stays, secrets do not. `numbers`: whole numbers are masked too; amounts decide rules.
+    """
 
-    def text(self, text: str) -> str:
-        return text if self.keep else _ALL.sub(self._mask, text)
+    def __init__(self, keep: bool = False, redactor: Redactor | None = None, *, numbers: bool = True) -> None:
+        self._keep = keep
+        self._redactor = redactor
+        self._numbers = numbers
+        self._known: dict[str, str] = {}
+        self.counts: Counter[str] = Counter()
+        """How many values of each kind were masked."""
+
+    def text(self, value: str) -> str:
+        value = clean(value) if self._redactor is None else self._redactor.text(clean(value))
+        return value if self._keep else _ALL.sub(self._mask, value)
+
+    def number(self, value: float) -> object:
+        number = value if self._redactor is None else self._redactor.number(value)
+        if self._keep or not self._numbers or not isinstance(number, int):
+            return number
+        text = self.text(str(number))
+        return int(text) if text.isdecimal() else text
+
+    def trace(self, trace: Trace) -> Trace:
+        """A trace masked; a channel that lost a secret is marked as cut."""
+        return self.redact(trace if self._redactor is None else self._redactor.trace(trace))
 
     def _mask(self, match: re.Match[str]) -> str:
         pattern = PATTERNS[int((match.lastgroup or "p0")[1:])]
@@ -120,20 +141,9 @@ class Masker(Struct):
             return value
         # However it is written: with spaces in a prompt, without in an argument.
         key = value if pattern.kind == "key" else _SPELLING.sub("", value).casefold()
-        if key not in self.known:
+        if key not in self._known:
+            if len(self._known) > MOST_KNOWN:
+                self._known.clear()
             self.counts[pattern.kind] += 1
-            self.known[key] = pattern.masked(self.counts[pattern.kind])
-        return self.known[key]
-
-    def value(self, value: Json) -> Json:
-        """A value with every text and every whole number in it masked."""
-        if isinstance(value, str):
-            return self.text(value)
-        if isinstance(value, dict):
-            return {self.text(key): self.value(below) for key, below in value.items()}
-        if isinstance(value, list):
-            return [self.value(below) for below in value]
-        if isinstance(value, int) and not isinstance(value, bool):
-            text = self.text(str(value))
-            return int(text) if text.isdecimal() else text
-        return value
+            self._known[key] = pattern.masked(self.counts[pattern.kind])
+        return self._known[key]

@@ -1,0 +1,1 @@
+"""Secrets and personal data, removed from whatever Carob writes or shows."""
