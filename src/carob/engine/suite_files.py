@@ -42,10 +42,9 @@ def convert(suite: SuiteSource, path: str | Path | None = None, *, force: bool =
 
 
 def write_suite(text: str, path: Path) -> None:
-    """Write a suite that appears when it is complete, for all to read."""
+    """Write a suite that appears when it is complete."""
     with open_atomic(path, replace=True, elsewhere="name another place for it") as out:
         out.write(text.encode())
-    path.chmod(0o644)
 
 
 def list_cases(path: str | Path) -> list[Row]:
@@ -76,7 +75,6 @@ def write_schema(name: str, suites: Sequence[str | Path] = (), folder: str | Pat
     for path, content in [(file, f"{text}\n".encode()), *changed]:
         with open_atomic(path, replace=True, elsewhere="run it in another folder") as out:
             out.write(content)
-        path.chmod(0o644)
     return [str(path) for path in (file, *(path for path, _ in changed))]
 
 

@@ -85,16 +85,18 @@ class CsvReport(JsonlReport):
 
     def __init__(self, run: RunView, out: BinaryWriter) -> None:
         super().__init__(run, out)
-        self._write(COLUMNS)
+        out.write(csv_line(COLUMNS))
 
     def case(self, record: CaseRecord) -> None:
         row = flat_row(self._header, record) | {"tool_calls": [call.name for call in record.trace.tool_calls]}
-        self._write([cell(row[name]) for name in COLUMNS])
+        self._out.write(csv_line(row[name] for name in COLUMNS))
 
-    def _write(self, cells: Iterable[str]) -> None:
-        line = io.StringIO(newline="")
-        csv.writer(line, lineterminator="\n").writerow(cells)
-        self._out.write(line.getvalue().encode())
+
+def csv_line(values: Iterable[object]) -> bytes:
+    """A row of a table: each value as an inert cell."""
+    line = io.StringIO(newline="")
+    csv.writer(line, lineterminator="\n").writerow(map(cell, values))
+    return line.getvalue().encode()
 
 
 def cell(value: object) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from typing import Final
 
@@ -20,6 +18,7 @@ from carob.analysis.check.model import (
     ShareGate,
 )
 from carob.analysis.check.tally import name_moment
+from carob.reports.rows import csv_line
 from carob.scoring.intervals import Estimate
 from carob.text.wording import describe_move, join_words, pluralize
 
@@ -165,17 +164,10 @@ def _name_estimates(rule: dict[str, object]) -> None:
 
 def check_csv(report: CheckReport) -> bytes:
     """A row for each rule, and for each rule in each group."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(_COLUMNS)
+    rows = [csv_line(_COLUMNS)]
     for rule in report.rules:
         for name, figures in (("", rule.figures), *((group.name, group.figures) for group in rule.groups)):
             share = [round(value, 9) for value in figures.share] if figures.share else ["", "", ""]
             counts = (figures.held, figures.broken, figures.unknown)
-            writer.writerow([_inert(rule.id), _inert(name), *counts, *share])
-    return out.getvalue().encode("utf-8", "replace")
-
-
-def _inert(text: str) -> str:
-    """A text that no spreadsheet takes for a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+            rows.append(csv_line([rule.id, name, *counts, *share]))
+    return b"".join(rows)

@@ -117,7 +117,6 @@ def set_baseline(run: str | Path, file: Path | None, results_dir: str | Path | N
     path = baseline_of(source.journal.header.suite) if file is None else file
     with open_atomic(path, replace=True) as out:
         out.write(b"".join(line + b"\n" for line in _baseline_lines(source)))
-    path.chmod(0o644)
     return BaselineFile(path)
 
 

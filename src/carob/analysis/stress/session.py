@@ -254,7 +254,6 @@ def write_broken(result: StressResult, path: Path) -> int:
         origin = f"Cells of `carob stress {result.report.suite}` that broke; each passes once the agent is fixed."
         with open_atomic(path, replace=True, elsewhere="name another place for it") as out:
             out.write(spell_cells(cells, origin).encode())
-        path.chmod(0o644)
     return len(cells)
 
 

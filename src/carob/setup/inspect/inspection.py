@@ -21,6 +21,7 @@ from carob.errors import ArtifactError, ConfigError
 from carob.model.suite import Case
 from carob.model.trace import Trace
 from carob.plugins.project import Project
+from carob.redaction.named import without_secrets
 from carob.redaction.redactor import Redactor
 from carob.targets.base import RunContext, TargetError
 from carob.targets.catalog import build
@@ -100,7 +101,7 @@ def add(inspection: Inspection, project: Project) -> Path:
     _try(before + addition, file)
     try:
         with file.open("ab" if before else "xb", buffering=0) as out:
-            out.write(addition.encode())
+            out.write(without_secrets(addition.encode()))
             os.fsync(out.fileno())
     except OSError as error:
         raise ArtifactError(f"it cannot be written: {error.strerror}.", where=str(file)) from error

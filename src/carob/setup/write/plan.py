@@ -29,6 +29,7 @@ from carob.setup.survey.survey import OUR_OWN
 from carob.setup.write import texts
 from carob.setup.write.open_checks import HOOK_FILE, context_hook, open_checks, with_hook
 from carob.suites.formats.catalog import find_format
+from carob.redaction.named import without_secrets
 from carob.system.unfinished_files import create_unfinished, give_name
 from carob.targets.config import TargetConfig, read_config
 
@@ -204,9 +205,6 @@ def _text(name: str) -> str:
     return texts.with_schema(text, name) if name == SUITE else text
 
 
-MODE = 0o644
-
-
 class PlannedFile(NamedTuple):
     """A file to write, by its path in the project. `before` is what it holds now: lines are added to that file."""
 
@@ -253,10 +251,9 @@ def _stage(path: Path, file: PlannedFile) -> _Staged:
     descriptor, temporary = create_unfinished(str(nearest / path.name))
     try:
         with os.fdopen(descriptor, "wb") as out:
-            out.write(file.text.encode("utf-8", "surrogateescape"))
+            out.write(without_secrets(file.text.encode("utf-8", "surrogateescape")))
             out.flush()
             os.fsync(out.fileno())
-            os.fchmod(out.fileno(), MODE)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
