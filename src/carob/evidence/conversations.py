@@ -44,6 +44,12 @@ def build_conversation(messages: Iterable[ChatMessage], case_id: str = "") -> Tr
     return traces[0] if len(traces) == 1 else merge_turns(traces)
 
 
+def missing_turn(why: str, case_id: str = "") -> Trace:
+    """A turn of which nothing was seen."""
+    unobserved = dict.fromkeys(("input", "tools", "final_message"), why)
+    return Trace(case_id=case_id, tool_calls=(), unobserved={"telemetry": NO_TELEMETRY, **unobserved})
+
+
 def split_turns(messages: Iterable[ChatMessage]) -> list[NumberedMessages]:
     """The messages of each turn, with their numbers; several prompts in a row begin one turn."""
     turns: list[list[tuple[int, ChatMessage]]] = []

@@ -198,6 +198,8 @@ class Inbox:
             if (marked := traces.get(trace_id.hex())) is not None:
                 box.claims[""] = marked
             for record in (origin.record(span) for span, origin in box.unread):
+                if record.unread:
+                    self._record_loss(record.unread)
                 if marked is None and self._is_late(record):
                     self.late += 1
                     continue

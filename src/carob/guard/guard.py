@@ -20,6 +20,7 @@ from carob.guard.decision import Decision
 from carob.guard.journal import GuardHeader, GuardJournal
 from carob.guard.policy import GuardPolicy, Seam, load_policy
 from carob.guard.store import GuardStore
+from carob.plugins.project import find_project
 from carob.rules.events import Facts
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ class Guard:
         self.policy.refuse_seam(seam)
         rules = tuple(rule.id for rule in self.policy.contract.rules)
         header = GuardHeader(1, self.policy.sha256, rules)
+        if journal is not None or store is not None:
+            find_project()  # what is written must lose the secrets that the project names
         self._journal = GuardJournal(journal, header) if journal is not None else None
         self._store = GuardStore(store, kept=keep_seconds) if store is not None else None
         self._ask = ask

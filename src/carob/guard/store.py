@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from carob.errors import ConfigError
+from carob.redaction.named import without_secrets
 from carob.rules.events import ConversationEvent, Facts
 
 BUSY_SECONDS: Final = 3.0
@@ -32,6 +33,11 @@ CREATE INDEX IF NOT EXISTS ages ON conversations (expired, touched);
 """
 _OLDEST: Final = "SELECT id FROM conversations WHERE expired = ? AND touched < ? ORDER BY touched LIMIT ?"
 _decode = msgspec.json.Decoder(ConversationEvent).decode
+
+
+def _encode(value: ConversationEvent | Facts) -> bytes:
+    """As it is kept: a call with a secret is then another one than was kept, so a rule that compares them refuses."""
+    return without_secrets(msgspec.json.encode(value))
 
 
 class KnownConversation(NamedTuple):
@@ -128,7 +134,7 @@ class GuardStore:
                 "DO UPDATE SET expired = 0, touched = excluded.touched",
                 conversation,
                 now,
-                msgspec.json.encode(facts),
+                _encode(facts),
             )
 
     @contextmanager
@@ -142,7 +148,7 @@ class GuardStore:
             self._run("UPDATE conversations SET touched = ? WHERE id = ?", self._clock(), conversation)
 
     def append(self, conversation: str, event: ConversationEvent) -> None:
-        self._run("INSERT INTO events VALUES (?, ?, ?)", conversation, event.index, msgspec.json.encode(event))
+        self._run("INSERT INTO events VALUES (?, ?, ?)", conversation, event.index, _encode(event))
 
     def close(self) -> None:
         self._database.close()

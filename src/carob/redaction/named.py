@@ -28,6 +28,10 @@ def name_secrets(names: object, environ: Mapping[str, str]) -> None:
         _redactor = Redactor(_values)
 
 
+def has_named() -> bool:
+    return bool(_values)
+
+
 def named_redactor() -> Redactor:
     """What removes the named secrets."""
     return _redactor

@@ -74,6 +74,28 @@ def _count_messages(body: bytes, most: int) -> int:
     return count
 
 
+def split_fields(body: bytes) -> dict[int, list[bytes]]:
+    """The fields of a message of protobuf that have a size, by their numbers, as far as it can be read."""
+    fields: dict[int, list[bytes]] = {}
+    at = 0
+    while at < len(body):
+        tag, at = _varint(body, at)
+        kind = tag & 7
+        if kind == 0:
+            _, at = _varint(body, at)
+        elif kind == 2:
+            size, at = _varint(body, at)
+            if at + size > len(body):
+                break
+            fields.setdefault(tag >> 3, []).append(body[at : at + size])
+            at += size
+        elif kind in (1, 5):
+            at += 8 if kind == 1 else 4
+        else:
+            break
+    return fields
+
+
 def _varint(body: bytes, at: int) -> tuple[int, int]:
     number = shift = 0
     while at < len(body):

@@ -43,6 +43,15 @@ def table(value: Mapping[str, object]) -> dict[str, object]:
     return _Cleaner().table(value, 0) if value else {}
 
 
+def is_clean(value: object) -> bool:
+    """Whether JSON holds a value as it is: no half of a character, no number that is none."""
+    try:
+        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def map_texts(value: Any, change: Callable[[str], str]) -> Any:
     """A value of JSON with every text in it changed; keys stay."""
     if isinstance(value, str):

@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct, structs
 
 from carob.analysis.check.judges import ConversationJudge
-from carob.evidence.conversations import NO_TELEMETRY
+from carob.evidence.conversations import missing_turn
 from carob.evidence.exports.assembly import assemble
 from carob.evidence.exports.otlp import OTLP
 from carob.evidence.exports.reading import with_metadata
@@ -61,17 +61,11 @@ def judge_held(judge: ConversationJudge, held: HeldConversation, stops: Sequence
 def judge_unseen(judge: ConversationJudge, held: HeldConversation, why: str) -> JudgedConversation:
     """How a conversation comes out of which nothing can be used."""
     row = held.row
-    trace = structs.replace(missing_turn(why), case_id=row.name)
+    trace = missing_turn(why, row.name)
     conversation = RecordedConversation(
         id=row.name, trace=trace, format=OTLP.name, source="", has_session=row.has_session, started_at=row.began
     )
     return JudgedConversation(conversation, tuple(judge.judge(trace)), *_find_operation(held))
-
-
-def missing_turn(why: str) -> Trace:
-    """A turn of which nothing was seen."""
-    unobserved = dict.fromkeys(("input", "tools", "final_message"), why)
-    return Trace(case_id="", tool_calls=(), unobserved={"telemetry": NO_TELEMETRY, **unobserved})
 
 
 def _find_operation(held: HeldConversation) -> tuple[str, str]:
@@ -92,7 +86,7 @@ def _add_missing_turns(
     if not places:
         return conversation
     for place, why in places:
-        turns.insert(place, structs.replace(missing_turn(why), case_id=trace.case_id))
+        turns.insert(place, missing_turn(why, trace.case_id))
     merged = structs.replace(
         merge_turns(turns), metadata=trace.metadata, setup_prompts=trace.setup_prompts, setup_calls=trace.setup_calls
     )

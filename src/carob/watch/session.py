@@ -18,7 +18,9 @@ from carob.analysis.check.judges import AnyPolicy, ConversationJudge
 from carob.analysis.check.kept import mask_conversation
 from carob.analysis.check.session import name_policy
 from carob.errors import UsageError
+from carob.evidence.spans.otlp import SpanRecord
 from carob.plugins.project import Project
+from carob.redaction.named import has_named, named_redactor
 from carob.redaction.personal_data import Masker
 from carob.redaction.redactor import Redactor
 from carob.rules.events import RuleOutcome, RuleVerdict
@@ -113,7 +115,7 @@ class ConversationWatch:
                 if options.export
                 else None
             )
-            self._server = WatchServer(options.host, options.token, self.store.accept, self.figures, self._note_request)
+            self._server = WatchServer(options.host, options.token, self._accept, self.figures, self._note_request)
         except BaseException:
             self.store.close()
             raise
@@ -252,6 +254,10 @@ class ConversationWatch:
             return False
         self._wait_for_journal = AFTER_FAILURE
         return True
+
+    def _accept(self, records: Sequence[SpanRecord]) -> int:
+        """Keep spans, without the secrets that the project names."""
+        return self.store.accept([*map(named_redactor().redact, records)] if has_named() else records)
 
     def _describe(
         self, held: HeldConversation, judged: JudgedConversation, before: Mapping[str, str]

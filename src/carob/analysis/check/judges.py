@@ -16,7 +16,7 @@ from carob.checks.rules import report_rule
 from carob.engine.authoring import read_case, read_trace
 from carob.errors import SuiteError, UsageError
 from carob.evidence.conversation_events import ConversationEvents, read_conversation
-from carob.evidence.exports.record import RecordedConversation
+from carob.evidence.exports.record import UNREAD, RecordedConversation
 from carob.model.check import CheckSpec, CompiledCheck
 from carob.model.suite import Case, Scoring
 from carob.model.trace import Trace
@@ -126,6 +126,8 @@ class ConversationJudge:
             report_rule(OWN_RULE, f"{rule.id}: {why}" if why else rule.id, verdict, conversation)
             for rule, why, verdict in zip(self.rules, self.reasons, judged, strict=False)
         ]
+        if _is_unread(trace):
+            return verdicts.verdict(tuple(results), Scoring(), trace.error)
         results += [verdicts.run_check(check, trace) for check in self._checks]
         return verdicts.verdict(tuple(results), Scoring())
 
@@ -137,6 +139,9 @@ class ConversationJudge:
         metadata: Mapping[str, Any] | None = None,
     ) -> list[RuleVerdict]:
         """The same where the events of the trace were read already."""
+        if trace.error is not None and _is_unread(trace):
+            why = (RuleFinding(False, f"it could not be read: {trace.error.message}"),)
+            return [RuleVerdict(name, RuleOutcome.UNKNOWN, 0, why) for name in self.names]
         facts = Facts(tags, {**metadata, **trace.metadata} if metadata else trace.metadata)
         judged = self._judge_rules(conversation, facts)
         if self.specs:
@@ -170,6 +175,10 @@ class ConversationJudge:
             tags=tags,
             max_turns=len(turns),
         )
+
+
+def _is_unread(trace: Trace) -> bool:
+    return trace.error is not None and trace.error.kind == UNREAD
 
 
 def _judge_check(check: CompiledCheck, name: str, trace: Trace) -> RuleVerdict:

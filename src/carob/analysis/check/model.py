@@ -136,6 +136,10 @@ class CheckReport(Struct, frozen=True, kw_only=True):
     """Of the others, those in which a rule is unknown."""
     untriggered: int
     """Conversations in which nothing triggered a rule."""
+    unread: int = 0
+    """Of the unknown ones, those that could not be read."""
+    unread_at: tuple[str, ...] = ()
+    """The places of the first of them, and why."""
     unguarded: int = 0
     """Conversations in which a call ran that the guard, which wrote them down, was not asked about."""
     first_unguarded: ConversationExample | None = None

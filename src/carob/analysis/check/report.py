@@ -85,6 +85,10 @@ def about_lines(report: CheckReport) -> Iterator[str]:
         )
         parts = ", ".join(f"{n:,} {words}" for n, words in why if n)
         yield f"{report.judged:,} of {chosen.read:,} conversations were judged: {parts}"
+    if report.unread:
+        rest = f", and {report.unread - 1:,} more" if report.unread > 1 else ""
+        count = count_words(report.unread, "conversation")
+        yield f"{count} could not be read and are unknown: {report.unread_at[0]}{rest}"
     if report.first_unguarded is not None:
         example = report.first_unguarded
         count = count_words(report.unguarded, "conversation")

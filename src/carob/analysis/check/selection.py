@@ -72,6 +72,9 @@ class ConversationSelector:
             for conversation in conversations:
                 read += 1
                 moment = conversation.started_at
+                if conversation.unread:  # it may be one of those
+                    yield conversation
+                    continue
                 if self._since is not None and (moment is None or moment < self._since):
                     no_time += moment is None
                     too_old += moment is not None

@@ -222,6 +222,8 @@ def build_report(
         unit="user" if tally.users else "conversation",
         users=tally.users,
         without_session=tally.without_session,
+        unread=tally.unread,
+        unread_at=tuple(map(masker.text, tally.unread_at)),
         unguarded=tally.unguarded,
         first_unguarded=None if tally.first_unguarded is None else _mask_example(masker, tally.first_unguarded),
         first_at=tally.first_at,

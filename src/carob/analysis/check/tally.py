@@ -29,6 +29,8 @@ BINS: Final = 1024
 EXAMPLES: Final = 3
 MOST_CAUSES: Final = 40
 MOST_GROUPS: Final = 1_000
+MOST_PLACES: Final = 100
+"""So many places of what could not be read are kept."""
 MOST_USERS: Final = 5_000
 """So many groups, or users as groups, are counted apart; the others together."""
 LATEST: Final = 253_402_300_800.0
@@ -178,6 +180,8 @@ class ConversationTally:
     def __init__(self, rules: int, by: GroupKey | None) -> None:
         self.rules = [RuleTally() for _ in range(rules)]
         self.judged = self.clean = self.broken = self.unknown = self.untriggered = self.without_session = 0
+        self.unread = 0
+        self.unread_at: list[str] = []
         self.unguarded = 0
         self.first_unguarded: ConversationExample | None = None
         self.first_at: float | None = None
@@ -200,6 +204,10 @@ class ConversationTally:
     def add(self, conversation: RecordedConversation, outcomes: Outcomes) -> bool:
         """Count one conversation; whether it broke a rule, left one unknown, or passed its guard by."""
         self.judged += 1
+        if conversation.unread:
+            self.unread += 1
+            if len(self.unread_at) < MOST_PLACES:
+                self.unread_at.append(f"{conversation.source}: {conversation.unread}")
         self.formats[conversation.format] = None
         self.without_session += not conversation.has_session
         moment = conversation.started_at

@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 
 from carob.evidence.conversations import NO_TELEMETRY, NumberedMessages, build_turn, split_turns
 from carob.evidence.exports.facts import describe_spans
-from carob.evidence.exports.record import RecordedConversation
+from carob.evidence.exports.record import RecordedConversation, unread_conversation
 from carob.evidence.exports.spool import SpooledConversation, SpooledTrace
 from carob.evidence.merge import TurnEvidence, merge_calls, merge_turns
 from carob.evidence.model_evidence import NO_RESULT
@@ -58,6 +58,9 @@ class _Turn(Struct):
 
 def assemble(spooled: SpooledConversation, format: str) -> RecordedConversation | None:
     """The conversation of these traces; None if none of them is of an agent or a model."""
+    lost = ((trace, record.unread) for trace in spooled.traces for record in trace.records if record.unread)
+    if (first := next(lost, None)) is not None:
+        return unread_conversation(first[1], first[0].place, format, spooled.session or first[0].id)
     traces = [_read_records(trace) for trace in spooled.traces]
     traces = sorted(filter(None, traces), key=_find_start)
     turns = [turn for records in traces for turn in _read_trace(records)]

@@ -40,6 +40,10 @@ class RowCollector(Protocol):
 
     def add(self, row: ExportRow) -> None: ...
 
+    def lose(self, place: str, why: str) -> bool:
+        """A row here could not be read; whether the conversation that has lost it is known, and is unknown now."""
+        return False
+
     def conversations(self) -> Iterator[RecordedConversation]: ...
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import json
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -19,6 +20,7 @@ import msgspec
 from carob.evidence.exports.base import ExportRow
 from carob.evidence.exports.record import ExportError
 from carob.evidence.exports.storage import is_address, list_files, open_stream
+from carob.text.clean import is_clean
 from carob.text.file_names import suggest_file
 
 Source: TypeAlias = str | Path
@@ -36,6 +38,7 @@ SUFFIXES = (
 HOW_TO_SPLIT = "Export it in parts, or one row per line (JSONL)."
 REPORT = re.compile(rb'\{\s*"generated_at": ?"[^"]*",\s*"eval_file": ?"')
 HEAD = 256
+CUT_TEXT = "a text in it is cut within a character, or a number is none"
 _decode = msgspec.json.Decoder().decode
 
 
@@ -81,34 +84,46 @@ class ExportFile:
     def is_text(self) -> bool:
         return self.suffix == ".csv" or self.beginning().lstrip()[:1] in (b"{", b"[", b"")
 
-    def rows(self) -> Iterator[ExportRow]:
-        """The rows of a file of text. Raises ExportError with the line of what cannot be read."""
+    def rows(self) -> Iterator[ExportRow | ExportError]:
+        """The rows of a file of text; in the place of one that cannot be read, why. Raises ExportError for the file."""
         csv.field_size_limit(LINE_CAP)
+        count = 0
         try:
-            yield from self._csv_rows() if self.suffix == ".csv" else self._json_rows()
+            for row in self._csv_rows() if self.suffix == ".csv" else self._json_rows():
+                count += 1
+                yield row
         except (OSError, EOFError) as error:
-            raise ExportError(f"it cannot be read: {error}", where=self.name, fix="Export it again.") from error
+            cut = ExportError(f"it cannot be read: {error}", where=self.name, fix="Export it again.")
+            if not count:
+                raise cut from error
+            yield cut
 
-    def _csv_rows(self) -> Iterator[ExportRow]:
-        with TextIOWrapper(self.stream, "utf-8-sig", newline="") as text:
+    def _csv_rows(self) -> Iterator[ExportRow | ExportError]:
+        with TextIOWrapper(self.stream, "utf-8-sig", errors="surrogateescape", newline="") as text:
             reader = csv.reader(text, strict=True)
-            try:
-                yield from self._table_rows(reader)
-            except (csv.Error, UnicodeDecodeError) as error:
-                where = f"{self.name}:{reader.line_num or 1}"
-                fix = "Export it again."
-                raise ExportError(f"not a table of UTF-8 text: {error}", where=where, fix=fix) from error
+            columns: list[str] | None = None
+            while True:
+                try:
+                    cells = next(reader)
+                except StopIteration:
+                    return
+                except csv.Error as error:
+                    yield self._torn(f"not a table of UTF-8 text: {error}", reader.line_num)
+                    continue
+                if columns is None:
+                    columns = cells
+                elif len(cells) != len(columns):
+                    yield self._torn(f"the row has {len(cells)} cells, the header {len(columns)}", reader.line_num)
+                elif not is_clean("".join(cells)):
+                    yield self._torn("not a table of UTF-8 text", reader.line_num)
+                else:
+                    row = {name: _read_cell(cell) for name, cell in zip(columns, cells, strict=True)}
+                    yield from self._look_into(row, f"{self.name}:{reader.line_num}")
 
-    def _table_rows(self, reader: Any) -> Iterator[ExportRow]:
-        columns: list[str] = next(reader, [])
-        for cells in reader:
-            place = f"{self.name}:{reader.line_num}"
-            if len(cells) != len(columns):
-                problem = f"the row has {len(cells)} cells, the header {len(columns)}"
-                raise ExportError(problem, where=place, fix="Export it again: it is torn.")
-            yield ExportRow({name: _read_cell(cell) for name, cell in zip(columns, cells, strict=True)}, place)
+    def _torn(self, problem: str, line: int) -> ExportError:
+        return ExportError(problem, where=f"{self.name}:{line or 1}", fix="Export it again: it is torn.")
 
-    def _json_rows(self) -> Iterator[ExportRow]:
+    def _json_rows(self) -> Iterator[ExportRow | ExportError]:
         first = self._next_line(1)
         number = 1
         while first is not None and not first.strip():
@@ -117,15 +132,22 @@ class ExportFile:
         if first is None:
             return
         try:
-            value = _decode(first)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            yield from self._document_rows(first)
+            value = _read_json(first)
+        except ValueError:
+            yield from self._document_rows(first, number)
             return
         yield from self._look_into(value, f"{self.name}:{number}")
         while (line := self._next_line(number := number + 1)) is not None:
+            yield from self._line_rows(line, f"{self.name}:{number}")
+
+    def _line_rows(self, line: bytes, place: str) -> Iterator[ExportRow | ExportError]:
+        try:
             if line.strip():
-                place = f"{self.name}:{number}"
-                yield from self._look_into(self._decode_line(line, place), place)
+                yield from self._look_into(_read_json(line), place)
+        except ValueError as error:
+            torn = "" if line.endswith(b"\n") else ": the file is cut off"
+            fix = "Export it again, or remove the line."
+            yield ExportError(f"the line is not JSON{torn} ({error})", where=place, fix=fix)
 
     def _next_line(self, number: int) -> bytes | None:
         line = self.stream.readline(LINE_CAP + 1)
@@ -134,42 +156,40 @@ class ExportFile:
             raise ExportError(problem, where=f"{self.name}:{number}", fix=HOW_TO_SPLIT, slug="too-large")
         return line.removeprefix(BOM) if line else None
 
-    def _decode_line(self, line: bytes, place: str) -> object:
-        try:
-            return _decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            torn = "" if line.endswith(b"\n") else ": the file is cut off"
-            fix = "Export it again, or remove the line."
-            raise ExportError(f"the line is not JSON{torn} ({error})", where=place, fix=fix) from error
-
-    def _document_rows(self, beginning: bytes) -> Iterator[ExportRow]:
-        """The rows of a file that is one document, as it is where it is pretty-printed."""
+    def _document_rows(self, beginning: bytes, first: int) -> Iterator[ExportRow | ExportError]:
+        """The rows of a file that is one document, as where it is pretty-printed; or lines, the first of them torn."""
         data = beginning + self.stream.read(DOCUMENT_CAP)
         if len(data) > DOCUMENT_CAP:
             problem = f"larger than {DOCUMENT_CAP >> 30} GiB, the most that is read of one document"
             raise ExportError(problem, where=self.name, fix=HOW_TO_SPLIT, slug="too-large")
         try:
-            value = _decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise ExportError(
-                f"neither JSON nor lines of JSON: {error}", where=self.name, fix="Export it again."
-            ) from (error)
+            value = _read_json(data)
+        except ValueError as error:
+            lines = data.splitlines(keepends=True)
+            if not any(map(_is_object, lines)):
+                problem = f"neither JSON nor lines of JSON: {error}"
+                raise ExportError(problem, where=self.name, fix="Export it again.") from error
+            for number, line in enumerate(lines, first):
+                yield from self._line_rows(line, f"{self.name}:{number}")
+            return
         yield from self._look_into(value, self.name)
 
-    def _look_into(self, value: object, place: str) -> Iterator[ExportRow]:
+    def _look_into(self, value: object, place: str) -> Iterator[ExportRow | ExportError]:
         if isinstance(value, list):
             if _are_messages(value):
-                yield ExportRow({"messages": value}, place)
+                yield from self._look_into({"messages": value}, place)
                 return
             for number, item in enumerate(value, 1):
                 yield from self._look_into(item, f"{place} [{number}]")
             return
         if not isinstance(value, Mapping):
             fix = "An export has one object per row: name the file that holds them."
-            raise ExportError("a row is not an object", where=place, fix=fix)
+            yield ExportError("a row is not an object", where=place, fix=fix)
+            return
         rows = next((rows for key in WRAPPERS if isinstance(rows := value.get(key), list) and _is_wrapper(value)), None)
         if rows is None:
-            yield ExportRow(value, place)
+            is_whole = "resourceSpans" in value or value.__class__ is not _DoubtfulRow or is_clean(value)
+            yield ExportRow(value, place) if is_whole else ExportError(CUT_TEXT, where=place, fix="Export it again.")
             return
         for number, item in enumerate(rows, 1):
             yield from self._look_into(item, f"{place} [{number}]")
@@ -197,6 +217,29 @@ def _read_cell(cell: str) -> object:
         except (msgspec.DecodeError, RecursionError):
             return cell
     return cell
+
+
+class _DoubtfulRow(dict[str, Any]):
+    """An object of a document that only a lenient reader takes: some of its rows may be whole."""
+
+
+def _read_json(data: bytes) -> object:
+    """JSON, also where a text of it is cut within a character. Raises ValueError."""
+    try:
+        return _decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        reason = str(error)
+    try:
+        return json.loads(data.decode("utf-8-sig", "surrogateescape"), object_pairs_hook=_DoubtfulRow)
+    except (ValueError, RecursionError):
+        raise ValueError(reason) from None
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(_decode(line), dict)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
 
 
 def find_files(source: Source) -> Iterator[Source]:

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec import structs
 
-from carob.evidence.exports.base import ExportFormat, ExportRow, KeySign, Table
+from carob.evidence.exports.base import ExportFormat, ExportRow, KeySign, RowCollector, Table
 from carob.evidence.exports.record import RecordedConversation
 from carob.evidence.merge import merge_turns
 from carob.model.trace import APPROVALS, OF_CASE, SECRETS_REMOVED, PossibleCall, TextLoss, ToolCall, Trace
@@ -44,7 +44,7 @@ class _Line(NamedTuple):
     place: str
 
 
-class GuardLines:
+class GuardLines(RowCollector):
     """Lines by conversation. An id that begins again is another conversation."""
 
     def __init__(self) -> None:

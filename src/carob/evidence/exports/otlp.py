@@ -14,7 +14,11 @@ PREFIX = 4
 
 
 def _read(row: Table) -> list[SpanRecord]:
-    return SpanBatch(msgspec.json.encode(row), json=True).records()
+    try:
+        batch = SpanBatch(msgspec.json.encode(row), json=True)
+    except UnicodeEncodeError:
+        batch = SpanBatch.of_value(row)
+    return batch.records()
 
 
 def split_requests(data: bytes) -> Iterator[bytes]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
 
 from msgspec import structs
 
@@ -13,14 +15,19 @@ from carob.evidence.exports.files import ExportFile, Source, find_files, open_fi
 from carob.evidence.exports.mlflow import MLFLOW
 from carob.evidence.exports.otlp import OTLP, split_requests
 from carob.evidence.exports.recognition import is_close, recognize, refuse_unknown
-from carob.evidence.exports.record import ExportError, RecordedConversation
+from carob.evidence.exports.record import ExportError, RecordedConversation, unread_conversation
 from carob.evidence.exports.spool import SpanSpool
+from carob.evidence.exports.storage import is_address
 from carob.evidence.exports.tables import PARQUET, SQLITE, read_mlflow_database, read_parquet
 from carob.evidence.spans.otlp import SpanBatch, SpanRecord
 from carob.text.wording import did_you_mean, error_text, join_words
 
 CANNOT_READ = (ValueError, KeyError, TypeError, AttributeError, OverflowError)
 """What a reader of a format raises for a row that is not as its format says."""
+MOST_PROBLEMS = 1_000
+"""After so many rows of no format, a file is taken to be none of an export."""
+FIRST = 100
+"""Of so many rows, the first that can be read says the format."""
 PROTOBUF_SUFFIXES = (".pb", ".binpb", ".otlp")
 
 
@@ -28,12 +35,19 @@ def read_conversations(sources: Sequence[Source], *, format: str = "") -> Iterat
     """The conversations of files and folders; `-` is standard input, `format` the name of the format of all of them.
 
     Files of messages come as they are read. Spans of a conversation may be in several files: they come at the end.
-    Raises CarobError with the place of the first row that cannot be read; nothing is skipped in silence.
+    A row that cannot be read is a conversation of which nothing is known but its place. Raises CarobError for a file of
+    which no row can be read.
     """
     with _Reader(_select(format)) as reader:
         for source in sources:
+            is_folder = not is_address(source) and Path(source).is_dir()
             for file in find_files(source):
-                yield from map(with_metadata, reader.read(file))
+                try:
+                    yield from map(with_metadata, reader.read(file))
+                except ExportError as error:
+                    if not is_folder:
+                        raise
+                    yield unread_conversation(error.message, error.where or str(file))
         yield from map(with_metadata, reader.assemble())
 
 
@@ -105,18 +119,39 @@ class _Reader:
             elif file.is_text():
                 yield from self._read_rows(file.rows())
             else:
-                self._read_protobuf(file)
+                yield from self._read_protobuf(file)
 
-    def _read_rows(self, rows: Iterable[ExportRow]) -> Iterator[RecordedConversation]:
+    def _read_rows(self, rows: Iterable[ExportRow | ExportError]) -> Iterator[RecordedConversation]:
         format: ExportFormat | None = None
+        problems: list[ExportError] = []
         for row in rows:
-            format = self._format_of(row, format)
             try:
+                if isinstance(row, ExportError):
+                    raise row
+                format = self._format_of(row, format)
                 conversation = self._read_row(format, row)
+            except ExportError as error:
+                problems.append(error)
             except CANNOT_READ as error:
-                raise _name_place(format, row, error) from error
-            if conversation is not None:
-                yield conversation
+                assert format is not None
+                assert isinstance(row, ExportRow)
+                problems.append(_name_place(format, row, error))
+            else:
+                if conversation is not None:
+                    yield conversation
+            if format is not None:
+                yield from self._give_up(format, problems)
+                problems.clear()
+            elif len(problems) > MOST_PROBLEMS:
+                break
+        if problems:
+            raise problems[0]
+
+    def _give_up(self, format: ExportFormat, problems: Sequence[ExportError]) -> Iterator[RecordedConversation]:
+        """Rows that cannot be read: each is a conversation of its own, or makes those of its file unknown."""
+        for problem in problems:
+            if format.collect is None or not self._collector(format).lose(problem.where, problem.message):
+                yield unread_conversation(problem.message, problem.where, format.name)
 
     def _read_row(self, format: ExportFormat, row: ExportRow) -> RecordedConversation | None:
         """The conversation that a row is; None if it is part of one, and was put aside."""
@@ -152,12 +187,15 @@ class _Reader:
             self._collectors[format.name] = format.collect()
         return self._collectors[format.name]
 
-    def _read_protobuf(self, file: ExportFile) -> None:
+    def _read_protobuf(self, file: ExportFile) -> Iterator[RecordedConversation]:
         number = 0
         try:
             for number, body in enumerate(split_requests(file.stream.read()), 1):
                 self._spool(OTLP.name, SpanBatch(body).records(), f"{file.name} [{number}]")
         except ValueError as error:
+            if number > 1:
+                yield unread_conversation(error_text(error), f"{file.name} [{number}]", OTLP.name)
+                return
             problem = f"neither JSON, nor CSV, Parquet, SQLite or OTLP in protobuf: {error_text(error)}"
             fix = "See docs/exports.md for the formats."
             if file.name.endswith((".yaml", ".yml")):
@@ -166,7 +204,9 @@ class _Reader:
 
     def _spool(self, name: str, items: Iterable[SpanRecord | TraceNotes], place: str) -> None:
         spool = self._spools.get(name) or self._spools.setdefault(name, SpanSpool())
-        for item in items:
+        for number, item in enumerate(items, 1):
+            if isinstance(item, SpanRecord) and item.unread and not item.trace_id:
+                item = structs.replace(item, trace_id=f"{place} span {number}")
             spool.add(item, place)
 
 
@@ -194,7 +234,7 @@ def name_format(source: Source, own_keys: frozenset[str] = frozenset()) -> str:
             return OTLP.name if file.suffix in PROTOBUF_SUFFIXES else ""
         else:
             try:
-                row = next(file.rows(), None)
+                row = next((row for row in islice(file.rows(), FIRST) if isinstance(row, ExportRow)), None)
             except ExportError:
                 return ""
     if row is None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from carob.errors import CarobError
-from carob.model.trace import Trace
+from carob.evidence.conversations import missing_turn
+from carob.model.trace import Trace, TraceError
+
+UNREAD = "unread"
+"""The kind of error of a conversation whose row could not be read."""
 
 
 class RecordedConversation(Struct, frozen=True, kw_only=True):
@@ -33,8 +37,20 @@ class RecordedConversation(Struct, frozen=True, kw_only=True):
     """The tools whose calls ran although a guard wrote this and was not asked about them; empty: which it was is not
     known."""
 
+    @property
+    def unread(self) -> str:
+        """Why nothing of it could be read; empty for one that was."""
+        return self.trace.error.message if self.trace.error and self.trace.error.kind == UNREAD else ""
+
 
 class ExportError(CarobError):
-    """A file of conversations that cannot be read as what it is."""
+    """A file of conversations that cannot be read as what it is, or one row of it."""
 
     slug = "bad-export"
+
+
+def unread_conversation(why: str, place: str, format: str = "", id: str = "") -> RecordedConversation:
+    """What could not be read: every rule is unknown in it, and no other conversation is affected."""
+    why = why.rstrip(".")
+    trace = structs.replace(missing_turn(why, id or place), error=TraceError(UNREAD, why))
+    return RecordedConversation(id=id or place, trace=trace, format=format, source=place, has_session=bool(id))

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct, structs
 
 from carob.evidence.conversations import NO_TELEMETRY, build_conversation
-from carob.evidence.exports.base import ExportFormat, ExportRow, KeySign, Table
+from carob.evidence.exports.base import ExportFormat, ExportRow, KeySign, RowCollector, Table
 from carob.evidence.exports.facts import ABOUT, find_text, read_time
 from carob.evidence.exports.record import RecordedConversation
 from carob.evidence.merge import merge_turns
@@ -46,7 +46,7 @@ class _Chain(Struct):
     lacks_input: bool = False
 
 
-class ResponseChains:
+class ResponseChains(RowCollector):
     """Responses, put together by what they name, else by the input that repeats what was said."""
 
     def __init__(self) -> None:

@@ -37,9 +37,16 @@ SELECT coalesce(session, ''), trace, place FROM (
     FROM traces
 ) ORDER BY first, number
 """
-_encode = encode_span = msgspec.msgpack.Encoder(enc_hook=str).encode
+_encode = msgspec.msgpack.Encoder(enc_hook=str).encode
 decode_span = msgspec.msgpack.Decoder(SpanRecord).decode
 _decode_notes = msgspec.msgpack.Decoder(dict[str, object]).decode
+
+
+def encode_span(record: SpanRecord) -> bytes:
+    """A span as it is kept. Raises ValueError for one that could not be read."""
+    if record.unread:
+        raise ValueError(record.unread)
+    return _encode(record)
 
 
 class SpooledTrace(NamedTuple):

@@ -5,26 +5,37 @@ In JSON, as exporters send it and collectors write it to files, ids are hexadeci
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from carob.errors import ConfigError
 from carob.system.installing import install_extra
+from carob.system.memory_estimate import split_fields
+from carob.text.clean import is_clean, jsonable
 
 if TYPE_CHECKING:
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
     from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
 Attributes = Mapping[str, object]
+Part = TypeVar("Part", bound=Struct)
+CUT_TEXT = "a text of a span is cut within a character"
+NOT_DECODED = "a span cannot be decoded"
+_HEX = re.compile(r"(?:[0-9a-fA-F]{2})+")
 ERROR = 2
 """OTLP's status code of a span that failed."""
 RESOURCE_CAP = 256
 """So many attributes of a resource are read: each of its spans is looked for in them."""
 NANO = 1_000_000_000
+LATEST = (1 << 63) / NANO
+"""Clocks count nanoseconds in 63 bits: no span has a later time, in seconds."""
+NO_TIME = "a span has a time that cannot be"
 DEEPEST = 64
 
 
@@ -64,6 +75,8 @@ class SpanRecord(Struct, frozen=True):
     resource: Attributes = {}
     lossy: bool = False
     """Whether its maker had to leave attributes or events out."""
+    unread: str = ""
+    """Why the span could not be read; nothing of it is known but its trace."""
 
 
 ReadTable = Callable[[Any], Attributes]
@@ -78,6 +91,15 @@ class Origin(NamedTuple):
     read_id: Callable[[Any], bytes]
 
     def record(self, span: Any) -> SpanRecord:
+        if isinstance(span, UnreadSpan):
+            known = None if span.span is None else self.record(span.span)
+            known = known or SpanRecord(span.trace_id, span.span_id, "", "", 0.0, 0.0, {}, resource=self.resource)
+            return structs.replace(known, unread=span.why)
+        record = self._record(span)
+        is_possible = max(record.started, record.ended, *(event.at for event in record.events)) < LATEST
+        return record if is_possible else structs.replace(record, started=0.0, ended=0.0, events=(), unread=NO_TIME)
+
+    def _record(self, span: Any) -> SpanRecord:
         status, read_table, read_id = span.status or _Status(), self.read_table, self.read_id
         return SpanRecord(
             trace_id=read_id(span.trace_id).hex(),
@@ -115,12 +137,29 @@ class SpanBatch:
             else partial(_spans, _parse_protobuf(body), _protobuf_table, bytes)
         )
 
+    @classmethod
+    def of_value(cls, value: Mapping[str, Any]) -> SpanBatch:
+        """A request that was decoded already, texts that are cut within a character included."""
+        batch = cls.__new__(cls)
+        batch._read_spans = partial(_spans, _convert_request(value), _json_table, bytes.fromhex)
+        return batch
+
     def spans(self) -> list[ArrivedSpan]:
         return list(self._read_spans())
 
     def records(self) -> list[SpanRecord]:
         """Its spans, read."""
         return [origin.record(span) for _, span, origin in self.spans()]
+
+
+class UnreadSpan(Struct, frozen=True):
+    """A span of a request that is not as OTLP says, and what is known of it; every other one is read."""
+
+    trace_id: str
+    span_id: str
+    why: str
+    span: _Span | None = None
+    name: str = ""
 
 
 def request_type() -> type[ExportTraceServiceRequest]:
@@ -132,14 +171,52 @@ def request_type() -> type[ExportTraceServiceRequest]:
     return ExportTraceServiceRequest
 
 
-def _parse_protobuf(body: bytes) -> ExportTraceServiceRequest:
+def _parse_protobuf(body: bytes) -> Any:
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
     try:
-        request: ExportTraceServiceRequest = request_type().FromString(body)
+        return request_type().FromString(body)
     except DecodeError as error:
-        raise ValueError("not an OTLP request in protobuf") from error
-    return request
+        request = _split_protobuf(body)
+        if not any(scope.spans for group in request.resource_spans for scope in group.scope_spans):
+            raise ValueError("not an OTLP request in protobuf") from error
+        return request
+
+
+def _split_protobuf(body: bytes) -> _Request:
+    """A request of which a part cannot be decoded, span by span."""
+    from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
+    from opentelemetry.proto.resource.v1.resource_pb2 import Resource
+    from opentelemetry.proto.trace.v1.trace_pb2 import Span
+
+    groups = []
+    for group in (split_fields(data) for data in split_fields(body).get(1, ())):
+        resource, why = _decode_part(Resource, b"".join(group.get(1, ())))
+        scopes = []
+        for scope in (split_fields(data) for data in group.get(2, ())):
+            about, problem = _decode_part(InstrumentationScope, b"".join(scope.get(1, ())))
+            spans = [_decode_span(Span, data, why or problem) for data in scope.get(2, ())]
+            scopes.append(_ScopeSpans(about, spans))
+        groups.append(_ResourceSpans(resource, scopes))
+    return _Request(groups)
+
+
+def _decode_part(kind: Any, data: bytes) -> tuple[Any, str]:
+    from google.protobuf.message import DecodeError
+
+    try:
+        return kind.FromString(data), ""
+    except DecodeError:
+        return None, NOT_DECODED
+
+
+def _decode_span(kind: Any, data: bytes, why: str) -> Any:
+    span, problem = _decode_part(kind, data)
+    if span is not None and not why:
+        return span
+    fields = split_fields(data)
+    trace_id, span_id = (b"".join(fields.get(number, ())[:1]).hex() for number in (1, 2))
+    return UnreadSpan(trace_id, span_id, why or problem)
 
 
 def _protobuf_table(pairs: Iterable[KeyValue]) -> Attributes:
@@ -237,9 +314,54 @@ def _parse_json(body: bytes) -> _Request:
     try:
         return _decode_request(body)
     except (msgspec.MsgspecError, UnicodeError) as error:
-        raise ValueError(f"not an OTLP request in JSON: {error}") from error
+        reason = str(error)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
+    try:
+        return _convert_request(json.loads(body.decode("utf-8", "surrogateescape")))
+    except (ValueError, RecursionError):
+        raise ValueError(f"not an OTLP request in JSON: {reason}") from None
+
+
+def _convert_request(request: object) -> _Request:
+    """A request of which a part is not as OTLP says, span by span. Raises ValueError for what has no spans."""
+    groups = []
+    for group in _objects(request, "resourceSpans"):
+        resource, why = _convert_part(group.get("resource"), _Resource)
+        scopes = []
+        for scope in _objects(group, "scopeSpans"):
+            about, problem = _convert_part(scope.get("scope"), _Scope)
+            spans = [_convert_span(span, why or problem) for span in _objects(scope, "spans")]
+            scopes.append(_ScopeSpans(about, spans))
+        groups.append(_ResourceSpans(resource, scopes))
+    if not any(scope.spans for group in groups for scope in group.scope_spans):
+        raise ValueError("it has no spans")
+    return _Request(groups)
+
+
+def _objects(value: object, key: str) -> list[dict[str, Any]]:
+    """The objects of a list; what is none in it is one without keys."""
+    entries = value.get(key) if isinstance(value, Mapping) else None
+    if not isinstance(entries, list | None):
+        raise ValueError(f"`{key}` is not a list")
+    return [entry if isinstance(entry, dict) else {} for entry in entries or ()]
+
+
+def _convert_part(value: object, kind: type[Part]) -> tuple[Part | None, str]:
+    """A part of a request, and what is wrong with it."""
+    try:
+        return msgspec.convert(jsonable(value), kind | None), "" if is_clean(value) else CUT_TEXT
+    except msgspec.ValidationError as error:
+        return None, f"a span cannot be read: {error}"
+
+
+def _convert_span(value: dict[str, Any], why: str) -> Any:
+    span, problem = _convert_part(value, _Span)
+    if span is not None and not (why or problem):
+        return span
+    ids = [text if isinstance(text := value.get(key), str) else "" for key in ("traceId", "spanId")]
+    trace_id, span_id = (text.lower() if _HEX.fullmatch(text) else "" for text in ids)
+    return UnreadSpan(trace_id, span_id, why or problem, span)
 
 
 def _spans(request: Any, read_table: ReadTable, read_id: Callable[[Any], bytes]) -> Iterator[ArrivedSpan]:
@@ -248,7 +370,9 @@ def _spans(request: Any, read_table: ReadTable, read_id: Callable[[Any], bytes])
         resource = read_table(group.resource.attributes[:RESOURCE_CAP]) if group.resource else {}
         for scope in group.scope_spans:
             origin = Origin(scope.scope.name if scope.scope else "", resource, read_table, read_id)
-            yield from ((read_id(span.trace_id), span, origin) for span in scope.spans)
+            for span in scope.spans:
+                trace_id = bytes.fromhex(span.trace_id) if isinstance(span, UnreadSpan) else read_id(span.trace_id)
+                yield trace_id, span, origin
 
 
 def _json_table(pairs: list[_Pair], depth: int = 0) -> Attributes:

@@ -22,6 +22,7 @@ from carob.checks.catalog import catalog_for
 from carob.engine.request import ResumeKeywords
 from carob.errors import ArtifactError, CarobError, UsageError
 from carob.plugins.project import Project
+from carob.redaction.named import without_secrets
 from carob.setup.inspect.catalog import GREETING
 from carob.setup.survey.findings import FoundAgent, Survey
 from carob.setup.survey.probe import Probe, ask_agent, ask_target
@@ -29,7 +30,6 @@ from carob.setup.survey.survey import OUR_OWN
 from carob.setup.write import texts
 from carob.setup.write.open_checks import HOOK_FILE, context_hook, open_checks, with_hook
 from carob.suites.formats.catalog import find_format
-from carob.redaction.named import without_secrets
 from carob.system.unfinished_files import create_unfinished, give_name
 from carob.targets.config import TargetConfig, read_config
 

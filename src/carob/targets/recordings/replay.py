@@ -20,6 +20,7 @@ import msgspec
 from msgspec import Raw, Struct, UnsetType, structs
 
 from carob.errors import ConfigError, Diagnostic, SuiteError
+from carob.evidence.exports.record import unread_conversation
 from carob.evidence.merge import merge_turns
 from carob.model.suite import Case
 from carob.model.trace import Channel, Message, SpanNode, Tokens, ToolCall, Trace, TraceError, move_attachments, way
@@ -364,20 +365,32 @@ class RecordedTraces:
         try:
             results = read_results(file)
         except RefusedError as refused:
-            raise SuiteError(tuple(problems(self._path, refused.diagnostics, None))) from None
+            if not is_export(self._path):
+                raise SuiteError(tuple(problems(self._path, refused.diagnostics, None))) from None
+            results = None
         if results is not None:
             yield from (trace for result in results if (trace := _of_result(result)) is not None)
             return
         if is_export(self._path):
             yield from ExportedTraces(self._path)
             return
+        unread: list[Diagnostic] = []
+        has_read = False
         for number, data in enumerate(file, 1):
             try:
                 recorded = parse(data)
             except ValueError as error:
-                raise SuiteError((Diagnostic(self._path, number, 1, "", str(error), "replay"),)) from None
-            if recorded is not None:
-                yield _build_trace(recorded.form, recorded.case_id)
+                unread.append(Diagnostic(self._path, number, 1, "", str(error), "replay"))
+            else:
+                has_read = has_read or recorded is not None
+                if recorded is not None:
+                    yield _build_trace(recorded.form, recorded.case_id)
+            if has_read:
+                for problem in unread:
+                    yield unread_conversation(problem.message, f"{problem.file}:{problem.line}").trace
+                unread.clear()
+        if unread:
+            raise SuiteError(tuple(unread[:PROBLEMS_CAP]))
 
 
 def _of_result(result: RecordedCase) -> Trace | None:
@@ -386,6 +399,12 @@ def _of_result(result: RecordedCase) -> Trace | None:
         return _build_trace(read(result.form), result.case_id, input=result.said[-1] if result.said else "")
     except ValueError:
         return None
+
+
+def read_short(value: dict[str, object]) -> Trace:
+    """A trace in the short form. Raises ValueError."""
+    short = read(value)
+    return _build_trace(short, short.case_id)
 
 
 def _build_trace(form: Trace | Short, case_id: str, input: str = "") -> Trace:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Mapping
 from contextlib import suppress
@@ -15,6 +16,7 @@ from carob.analysis.audit.graders.base import Grade, Grader, GradeRequest
 from carob.analysis.audit.graders.forms import encode_trace
 from carob.errors import UsageError
 from carob.model.trace import Trace
+from carob.redaction.named import named_redactor
 
 DIGEST: Final = 16
 TABLE: Final = "CREATE TABLE IF NOT EXISTS carob_verdicts (question BLOB PRIMARY KEY, grade BLOB) WITHOUT ROWID"
@@ -29,11 +31,12 @@ class VerdictStore:
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
             self._database = sqlite3.connect(path, isolation_level=None)
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute("PRAGMA synchronous=NORMAL")
             self._database.execute(TABLE)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise self._refuse(error) from error
 
     def get(self, question: bytes) -> Grade | None:
@@ -44,7 +47,7 @@ class VerdictStore:
             raise self._refuse(error) from error
 
     def put(self, question: bytes, grade: Grade) -> None:
-        data = msgspec.msgpack.encode(grade)
+        data = msgspec.msgpack.encode(named_redactor().redact(grade))
         try:
             self._database.execute("INSERT OR REPLACE INTO carob_verdicts VALUES (?, ?)", (question, data))
         except sqlite3.Error as error:

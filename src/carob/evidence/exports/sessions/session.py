@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from msgspec import Struct, field, structs
 
 from carob.evidence.conversations import NO_TELEMETRY
-from carob.evidence.exports.base import ExportFormat, ExportRow, Table
-from carob.evidence.exports.record import RecordedConversation
+from carob.evidence.exports.base import ExportFormat, ExportRow, RowCollector, Table
+from carob.evidence.exports.record import UNREAD, RecordedConversation
 from carob.evidence.merge import merge_turns
 from carob.model.trace import TEXT_CAP, Message, PossibleCall, Tokens, ToolCall, Trace, TraceError
 from carob.providers.base import objects, text_of
@@ -233,7 +233,7 @@ class SessionReader(Protocol):
     def finish(self) -> None: ...
 
 
-class SessionCollector:
+class SessionCollector(RowCollector):
     """Rows that belong to sessions, by the id in them; a row without one is of the session before it in its file."""
 
     def __init__(self, make_reader: Callable[[str, str], SessionReader], id_of: Callable[[ExportRow], str]) -> None:
@@ -241,6 +241,14 @@ class SessionCollector:
         self._id_of = id_of
         self._readers: dict[str, SessionReader] = {}
         self._last: dict[str, str] = {}
+        self._lost: dict[str, str] = {}
+
+    def lose(self, place: str, why: str) -> bool:
+        """A line that cannot be read is of the session before it in its file."""
+        name = self._last.get(_NUMBER.sub("", place))
+        if name is not None:
+            self._lost.setdefault(name, f"{place}: {why}")
+        return name is not None
 
     def add(self, row: ExportRow) -> None:
         file = _NUMBER.sub("", row.place)
@@ -251,9 +259,12 @@ class SessionCollector:
         self._readers[name].read(row.value)
 
     def conversations(self) -> Iterator[RecordedConversation]:
-        for reader in self._readers.values():
+        for name, reader in self._readers.items():
             reader.finish()
-            yield reader.session.build()
+            session = reader.session.build()
+            if why := self._lost.get(name):
+                session = structs.replace(session, trace=structs.replace(session.trace, error=TraceError(UNREAD, why)))
+            yield session
 
 
 def read_rows(format: ExportFormat, rows: list[Mapping[str, Any]], place: str) -> RecordedConversation | None:

@@ -1,0 +1,104 @@
+"""Whatever a command writes or shows: no secret that the project names, inert in its format, for its owner alone."""
+
+from __future__ import annotations
+
+import csv
+import json
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import yaml
+from pyarrow import parquet
+
+from carob.cli.main import COMMANDS
+from journal.test_planted_secrets import given_away, strings
+from laws.every_command import ROWS, Ran, lay_out, run_all
+
+pytestmark = pytest.mark.limit(900)
+SUFFIXES = {".json", ".jsonl", ".html", ".md", ".csv", ".xml", ".parquet", ".sqlite", ".yaml"}
+PLAIN = "\n\t\u200c\u200d"
+"""What a screen may hold besides letters; joiners belong to words of some languages."""
+
+
+class Written(NamedTuple):
+    """What all commands left."""
+
+    folder: Path
+    ran: list[Ran]
+    files: list[Path]
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    folder = tmp_path_factory.mktemp("every") / "shop"
+    folder.mkdir()
+    lay_out(folder)
+    given = {path for path in folder.rglob("*") if path.is_file()}
+    ran = run_all(folder)
+    files = [
+        path for path in folder.rglob("*") if path.is_file() and path not in given and "__pycache__" not in path.parts
+    ]
+    return Written(folder, ran, sorted(files))
+
+
+def texts_of(path: Path) -> Iterator[str]:
+    """A file as it is, and what is in it for those who read its format."""
+    data = path.read_bytes()
+    yield data.decode("utf-8", "replace")
+    if path.suffix == ".parquet":
+        yield from strings(json.loads(json.dumps(parquet.read_table(path).to_pydict(), default=str)))
+    elif path.suffix in (".json", ".jsonl", ".ndjson"):
+        lines = data.decode().splitlines() if path.suffix != ".json" else [data.decode()]
+        yield from (text for line in lines for text in strings(json.loads(line)))
+
+
+def test_every_command_has_a_row() -> None:
+    assert {row["run"][0] for row in ROWS} == set(COMMANDS)
+
+
+def test_every_command_did_its_work(written: Written) -> None:
+    failed = [ran for ran in written.ran if "Traceback" in ran.screen or ran.code in (3, 99)]
+    assert [(ran.line, ran.code, ran.screen[-2000:]) for ran in failed] == []
+    assert {path.suffix for path in written.files} >= SUFFIXES
+
+
+def test_no_screen_gives_a_secret_away(written: Written) -> None:
+    assert [(ran.line, found) for ran in written.ran if (found := given_away(ran.screen + ran.served))] == []
+
+
+def test_no_file_gives_a_secret_away(written: Written) -> None:
+    found = {str(path): given_away(text) for path in written.files for text in texts_of(path) if given_away(text)}
+    assert found == {}
+
+
+def test_every_file_is_for_its_owner_alone(written: Written) -> None:
+    modes = {str(path): oct(stat.S_IMODE(path.stat().st_mode)) for path in written.files}
+    assert {name: mode for name, mode in modes.items() if mode != "0o600"} == {}
+    assert not [path for path in written.files if path.name.endswith(".part")]
+
+
+def test_no_screen_steers_a_terminal(written: Written) -> None:
+    odd = {ran.line: {c for c in ran.screen if not c.isprintable() and c not in PLAIN} for ran in written.ran}
+    assert {line: chars for line, chars in odd.items() if chars} == {}
+
+
+def test_every_table_is_inert(written: Written) -> None:
+    tables = [path for path in written.files if path.suffix == ".csv"]
+    assert len(tables) >= 3
+    for path in tables:
+        rows = list(csv.reader(path.open(newline="")))
+        assert len({len(row) for row in rows}) == 1, path
+        cells = [cell for row in rows[1:] for cell in row]
+        assert [
+            cell for cell in cells if cell.lstrip().startswith(("=", "+", "@", "-", "＝", "＋", "＠", "－"))
+        ] == [], path
+        assert [cell for cell in cells if not all(c.isprintable() or c in PLAIN[2:] for c in cell)] == [], path
+
+
+def test_every_suite_reads_back(written: Written) -> None:
+    suites = [path for path in written.files if path.suffix == ".yaml"]
+    assert len(suites) >= 5
+    assert all(isinstance(yaml.safe_load(path.read_text()), dict) for path in suites)
