@@ -51,7 +51,7 @@ def texts_of(path: Path) -> Iterator[str]:
     if path.suffix == ".parquet":
         yield from strings(json.loads(json.dumps(parquet.read_table(path).to_pydict(), default=str)))
     elif path.suffix in (".json", ".jsonl", ".ndjson"):
-        lines = data.decode().splitlines() if path.suffix != ".json" else [data.decode()]
+        lines = data.decode().rstrip("\n").split("\n" if path.suffix != ".json" else "\0")
         yield from (text for line in lines for text in strings(json.loads(line)))
 
 

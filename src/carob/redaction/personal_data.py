@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from carob.model.trace import Trace
 from carob.redaction.redactor import Redactor
-from carob.redaction.walking import TextChanger
+from carob.redaction.walking import TextChanger, Value
 from carob.text.clean import text as clean
 from carob.text.encodings import KEY_FORMATS
 
@@ -106,33 +106,26 @@ _ALL = re.compile("|".join(f"(?P<p{i}>{pattern.regex})" for i, pattern in enumer
 
 
 class Masker(TextChanger):
-    """Masks texts once their secrets are removed, and remembers what it put in the place of what.
+    """Masks texts, and remembers what it put in the place of what.
 
-    `keep`: personal data stays, secrets do not. `numbers`: whole numbers are masked too; amounts decide rules.
+    `keep`: everything is left as it is. `numbers`: whole numbers are masked too; amounts decide rules.
     """
 
-    def __init__(self, keep: bool = False, redactor: Redactor | None = None, *, numbers: bool = True) -> None:
+    def __init__(self, keep: bool = False, *, numbers: bool = True) -> None:
         self._keep = keep
-        self._redactor = redactor
         self._numbers = numbers
         self._known: dict[str, str] = {}
         self.counts: Counter[str] = Counter()
         """How many values of each kind were masked."""
 
     def text(self, value: str) -> str:
-        value = clean(value) if self._redactor is None else self._redactor.text(clean(value))
         return value if self._keep else _ALL.sub(self._mask, value)
 
     def number(self, value: float) -> object:
-        number = value if self._redactor is None else self._redactor.number(value)
-        if self._keep or not self._numbers or not isinstance(number, int):
-            return number
-        text = self.text(str(number))
+        if not (self._numbers and isinstance(value, int)):
+            return value
+        text = self.text(str(value))
         return int(text) if text.isdecimal() else text
-
-    def trace(self, trace: Trace) -> Trace:
-        """A trace masked; a channel that lost a secret is marked as cut."""
-        return self.redact(trace if self._redactor is None else self._redactor.trace(trace))
 
     def _mask(self, match: re.Match[str]) -> str:
         pattern = PATTERNS[int((match.lastgroup or "p0")[1:])]
@@ -147,3 +140,21 @@ class Masker(TextChanger):
             self.counts[pattern.kind] += 1
             self._known[key] = pattern.masked(self.counts[pattern.kind])
         return self._known[key]
+
+
+class Discretion:
+    """What may be shown of conversations: without secrets, then with personal data masked, unless that is kept."""
+
+    def __init__(self, keep: bool, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._masker = Masker(keep, numbers=False)
+
+    def text(self, value: str) -> str:
+        return self._masker.text(self._redactor.text(clean(value)))
+
+    def trace(self, trace: Trace) -> Trace:
+        """A channel that lost a secret is marked as cut."""
+        return self._masker.redact(self._redactor.trace(trace))
+
+    def redact(self, value: Value) -> Value:
+        return self._masker.redact(self._redactor.redact(value))

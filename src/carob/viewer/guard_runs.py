@@ -19,7 +19,8 @@ from carob.journal.append_log import list_files
 from carob.model.suite import Case, Scoring
 from carob.model.trace import Trace, TraceError
 from carob.model.verdict import CheckResult, Group, Status, Verdict
-from carob.redaction.personal_data import Masker
+from carob.redaction.named import named_redactor
+from carob.redaction.personal_data import Discretion
 from carob.scoring import verdicts
 
 MOST: Final = 10_000
@@ -31,7 +32,7 @@ def write_guard_run(path: Path, folder: Path) -> Path:
     """Write the conversations of a guard as a journal of Carob into a folder, and give its path."""
     run = folder / f"{path.stem}.jsonl"
     judged = 0
-    with KeptConversations(run, _Decisions(), MOST, Masker(keep=True)) as kept:
+    with KeptConversations(run, _Decisions(), MOST, Discretion(True, named_redactor())) as kept:
         for conversation in read_conversations(list_files(path), format=GUARD_JOURNAL.name):
             judged += 1
             kept.add(_with_error(conversation))

@@ -21,7 +21,7 @@ from carob.errors import UsageError
 from carob.evidence.spans.otlp import SpanRecord
 from carob.plugins.project import Project
 from carob.redaction.named import has_named, named_redactor
-from carob.redaction.personal_data import Masker
+from carob.redaction.personal_data import Discretion
 from carob.redaction.redactor import Redactor
 from carob.rules.events import RuleOutcome, RuleVerdict
 from carob.text.wording import error_text, pluralize, shorten
@@ -96,7 +96,7 @@ class ConversationWatch:
         self.metrics = WatchMetrics()
         self.rules = CurrentRules(policies, suite, project, say)
         self._redactor = Redactor.for_environ(environ)
-        self._masker = Masker(options.keep_personal_data, self._redactor, numbers=False)
+        self._discretion = Discretion(options.keep_personal_data, self._redactor)
         self._clock = clock or _start_clock()
         self._stopped = threading.Event()
         self._alarms: list[float] = []
@@ -244,7 +244,7 @@ class ConversationWatch:
     ) -> bool:
         """Add a conversation to the journal; what cannot be written is judged again later, and not noted before."""
         try:
-            self._journal.add(judge, mask_conversation(self._masker, judged.conversation), judgement)
+            self._journal.add(judge, mask_conversation(self._discretion, judged.conversation), judgement)
         except OSError as error:
             self.ended_well = False
             self._wait_for_journal = min(2 * self._wait_for_journal, RARELY)
@@ -271,7 +271,7 @@ class ConversationWatch:
         ]
         return JudgementReport(
             at=self._clock(),
-            conversation=self._masker.text(shorten(judged.conversation.id, NAME_CAP)),
+            conversation=self._discretion.text(shorten(judged.conversation.id, NAME_CAP)),
             id=held.row.id.hex(),
             revision=held.row.revision + 1,
             trace=judged.trace,
@@ -282,7 +282,7 @@ class ConversationWatch:
     def _explain(self, verdict: RuleVerdict) -> str:
         if verdict.outcome is RuleOutcome.HELD or verdict.first is None:
             return ""
-        return self._masker.text(verdict.first.why)
+        return self._discretion.text(verdict.first.why)
 
     def _show(self, report: JudgementReport, before: Mapping[str, str]) -> None:
         """Show conversations that broke a rule, as long as they are few."""

@@ -22,7 +22,7 @@ from carob.model.run import RECORDED_CHECK, CaseRecord, Footer, Header
 from carob.model.suite import Case
 from carob.model.trace import Trace
 from carob.model.verdict import Verdict
-from carob.redaction.personal_data import Masker
+from carob.redaction.personal_data import Discretion
 from carob.reports.artifacts import open_atomic, stamp
 from carob.scoring.tally import Tally
 from carob.text.wording import pluralize
@@ -46,11 +46,11 @@ class KeepingJudge(Protocol):
 class KeptConversations:
     """The first conversations that broke a rule or left one unknown; a file appears when all are judged."""
 
-    def __init__(self, path: Path, judge: KeepingJudge, most: int, masker: Masker) -> None:
+    def __init__(self, path: Path, judge: KeepingJudge, most: int, discretion: Discretion) -> None:
         self.path = path
         self._judge = judge
         self._most = most
-        self._masker = masker
+        self._discretion = discretion
         self._lines = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this object
         self._tally = Tally()
         self._ids: dict[str, int] = {}
@@ -67,7 +67,7 @@ class KeptConversations:
         if self.kept >= self._most:
             self.left_out += 1
             return
-        masked = self._with_own_id(mask_conversation(self._masker, conversation))
+        masked = self._with_own_id(mask_conversation(self._discretion, conversation))
         record = record_conversation(self._judge, masked, self.kept)
         self._tally.add_record(record)
         self._lines.write(encode(record) + b"\n")
@@ -107,14 +107,14 @@ class KeptConversations:
         return f"{pluralize(self.kept, 'conversation')}{more}"
 
 
-def mask_conversation(masker: Masker, conversation: RecordedConversation) -> RecordedConversation:
+def mask_conversation(discretion: Discretion, conversation: RecordedConversation) -> RecordedConversation:
     """The whole conversation without secrets and personal data; numbers stay, because amounts decide rules."""
     return structs.replace(
         conversation,
-        id=masker.text(conversation.id),
-        user=masker.text(conversation.user),
-        trace=masker.trace(conversation.trace),
-        metadata=masker.redact(dict(conversation.metadata)),
+        id=discretion.text(conversation.id),
+        user=discretion.text(conversation.user),
+        trace=discretion.trace(conversation.trace),
+        metadata=discretion.redact(dict(conversation.metadata)),
     )
 
 

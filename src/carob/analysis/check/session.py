@@ -41,7 +41,7 @@ from carob.evidence.exports.storage import is_address
 from carob.options import ExecutorName
 from carob.plugins.project import Project
 from carob.redaction.named import named_redactor
-from carob.redaction.personal_data import Masker
+from carob.redaction.personal_data import Discretion
 from carob.text.wording import join_words, quoted
 
 MOST_ROWS: Final = 400
@@ -91,13 +91,13 @@ def check_conversations(
     paths = expand_sources(sources)
     began = time.monotonic()
     tally = ConversationTally(len(judge.names), options.by)
-    masker = Masker(options.keep_personal_data, named_redactor(), numbers=False)
+    discretion = Discretion(options.keep_personal_data, named_redactor())
     with ExitStack() as files:
         kept = [
-            files.enter_context(KeptConversations(path, judge, options.keep, masker))
+            files.enter_context(KeptConversations(path, judge, options.keep, discretion))
             for path in options.outputs_in(JOURNAL)
         ]
-        rows = [files.enter_context(VerdictRows(path, judge.names, masker)) for path in options.outputs_in(PARQUET)]
+        rows = [files.enter_context(VerdictRows(path, judge.names, discretion)) for path in options.outputs_in(PARQUET)]
         for conversation, outcomes in source.judge(paths):
             if tally.add(conversation, outcomes):
                 for journal in kept:
@@ -107,7 +107,7 @@ def check_conversations(
             if on_progress is not None and not tally.judged % 64:
                 on_progress(tally.judged, conversation.source)
         policy_names = [name_policy(policy) for policy in [*policies, *([suite] if suite is not None else [])]]
-        report = build_report(judge, tally, options, masker)
+        report = build_report(judge, tally, options, discretion)
         report = structs.replace(
             named_redactor().redact(report),
             sources=tuple(map(str, paths)),
@@ -200,12 +200,12 @@ def name_policy(policy: AnyPolicy) -> str:
 
 
 def build_report(
-    judge: ConversationJudge, tally: ConversationTally, options: CheckOptions, masker: Masker
+    judge: ConversationJudge, tally: ConversationTally, options: CheckOptions, discretion: Discretion
 ) -> CheckReport:
     """The figures of everything that was counted."""
     tested = sum(1 for rule in tally.rules if rule.total.held or rule.total.broken or rule.total.unknown)
     rules = [
-        _report_rule(name, why, rule, tested, options, masker)
+        _report_rule(name, why, rule, tested, options, discretion)
         for name, why, rule in zip(judge.names, judge.reasons, tally.rules, strict=True)
     ]
     return CheckReport(
@@ -223,9 +223,9 @@ def build_report(
         users=tally.users,
         without_session=tally.without_session,
         unread=tally.unread,
-        unread_at=tuple(map(masker.text, tally.unread_at)),
+        unread_at=tuple(map(discretion.text, tally.unread_at)),
         unguarded=tally.unguarded,
-        first_unguarded=None if tally.first_unguarded is None else _mask_example(masker, tally.first_unguarded),
+        first_unguarded=None if tally.first_unguarded is None else _mask_example(discretion, tally.first_unguarded),
         first_at=tally.first_at,
         last_at=tally.last_at,
         max_broken=options.max_broken,
@@ -235,7 +235,7 @@ def build_report(
 
 
 def _report_rule(
-    name: str, why: str, rule: RuleTally, tested: int, options: CheckOptions, masker: Masker
+    name: str, why: str, rule: RuleTally, tested: int, options: CheckOptions, discretion: Discretion
 ) -> RuleReport:
     gate = None if options.max_broken is None else judge_gate(name, rule.total, options.max_broken, tested)
     groups = [*rule.groups.items()]
@@ -243,17 +243,19 @@ def _report_rule(
         name,
         why,
         rule.total.figures(),
-        tuple(GroupFigures(masker.text(group), cell.figures()) for group, cell in _order_groups(groups, options.by)),
-        find_changes(groups, options.by, tested, masker.text) if options.by else (),
-        tuple(UnknownCause(masker.text(c.cause), c.conversations, masker.text(c.example)) for c in rule.causes),
-        tuple(_mask_example(masker, each) for each in rule.examples.first),
-        tuple(_mask_example(masker, each) for each in rule.examples.worst),
+        tuple(
+            GroupFigures(discretion.text(group), cell.figures()) for group, cell in _order_groups(groups, options.by)
+        ),
+        find_changes(groups, options.by, tested, discretion.text) if options.by else (),
+        tuple(UnknownCause(discretion.text(c.cause), c.conversations, discretion.text(c.example)) for c in rule.causes),
+        tuple(_mask_example(discretion, each) for each in rule.examples.first),
+        tuple(_mask_example(discretion, each) for each in rule.examples.worst),
         gate,
     )
 
 
-def _mask_example(masker: Masker, example: ConversationExample) -> ConversationExample:
-    return structs.replace(masker.redact(example), source=example.source)
+def _mask_example(discretion: Discretion, example: ConversationExample) -> ConversationExample:
+    return structs.replace(discretion.redact(example), source=example.source)
 
 
 def _order_groups(groups: Iterable[tuple[str, RuleCounts]], by: GroupKey | None) -> Iterator[tuple[str, RuleCounts]]:

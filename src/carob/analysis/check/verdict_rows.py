@@ -10,7 +10,7 @@ from carob.analysis.check.model import Outcomes
 from carob.errors import UsageError
 from carob.evidence.exports.record import RecordedConversation
 from carob.redaction.named import named_redactor
-from carob.redaction.personal_data import Masker
+from carob.redaction.personal_data import Discretion
 from carob.reports.artifacts import explain_errors
 from carob.rules.events import RuleOutcome
 from carob.system.installing import install_extra
@@ -27,7 +27,7 @@ COLUMNS: Final = ("conversation", "started_at", "user", "model", "version", "sou
 class VerdictRows:
     """A Parquet file that appears when it is complete."""
 
-    def __init__(self, path: Path, rules: Sequence[str], masker: Masker) -> None:
+    def __init__(self, path: Path, rules: Sequence[str], discretion: Discretion) -> None:
         try:
             import pyarrow  # type: ignore[import-untyped, import-not-found, unused-ignore]
             from pyarrow import parquet  # type: ignore[import-untyped, import-not-found, unused-ignore]
@@ -37,7 +37,7 @@ class VerdictRows:
         self.path = path
         self._arrow = pyarrow
         self._rules = rules
-        self._masker = masker
+        self._discretion = discretion
         text = pyarrow.string()
         types = {"started_at": pyarrow.timestamp("us", tz="UTC")}
         self._schema = pyarrow.schema([(name, types.get(name, text)) for name in COLUMNS])
@@ -68,14 +68,14 @@ class VerdictRows:
         micros = None if moment is None or not 0 <= moment < 253_402_300_800 else round(moment * 1e6)
         named = named_redactor().named
         shared = (
-            self._masker.text(conversation.id),
+            self._discretion.text(conversation.id),
             micros,
-            self._masker.text(conversation.user),
+            self._discretion.text(conversation.user),
             *(named(clean(text)) for text in (conversation.model, conversation.version, conversation.source)),
         )
         for number, verdict in outcomes:
             has_reason = verdict.outcome in (RuleOutcome.BROKEN, RuleOutcome.UNKNOWN)
-            why = self._masker.text(verdict.first.why) if has_reason and verdict.first else ""
+            why = self._discretion.text(verdict.first.why) if has_reason and verdict.first else ""
             row = (*shared, named(self._rules[number]), verdict.outcome.value, why)
             for column, value in zip(self._rows, row, strict=True):
                 column.append(value)

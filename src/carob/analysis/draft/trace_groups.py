@@ -13,6 +13,7 @@ from carob.analysis.draft.draft import DraftOptions, Finding
 from carob.analysis.draft.origins import folded
 from carob.analysis.draft.trace_statistics import TraceKind, TraceStatistics, kind_of
 from carob.checks.base import excerpt
+from carob.evidence.exports.record import UNREAD
 from carob.model.trace import BY_ITSELF, Trace
 from carob.text.tool_effects import known_effects
 from carob.text.tool_names import can_be_written
@@ -70,7 +71,8 @@ class Findings:
 
     def add_error(self, trace: Trace, user: tuple[str, ...]) -> None:
         if trace.error is not None:
-            self.add("error", f"{trace.error.kind}: {excerpt(trace.error.message)}", _quoted(user))
+            where = f" at {trace.case_id}" if trace.error.kind == UNREAD else ""
+            self.add("error", f"{trace.error.kind}{where}: {excerpt(trace.error.message)}", _quoted(user))
         elif _lacks_name(trace):
             self.add("error", "a suite cannot write the name of a tool that was called", _quoted(user))
         else:
