@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 import yaml
 
 from analysis.check.conversations import write_lines
+from carob.proxy.tape.file import Answer, Exchange, Tape
+from carob.proxy.tape.requests import ServiceRequest
 from journal.test_planted_secrets import ENCODINGS, SECRET, everywhere
 from reports.hostile import HOSTILE
 
@@ -106,6 +108,13 @@ def lay_out(folder: Path) -> None:
         write_lines(
             folder / name / "sessions.jsonl", ({"trace": {**said, "case_id": f"{n} {SECRET}"}} for n in range(9))
         )
+
+    request = ServiceRequest("openai", "POST", f"/v1/chat?note={ALL}", json={"messages": [{"content": ALL}]})
+    exchange = Exchange(case="pay", request=request, answer=Answer(200, json={"choices": [ALL]}), recorded="2026-11-18")
+    Tape(path=folder / "suite.tape.yaml", runs={("pay", 0): [exchange]}).write()
+    (folder / "calls.carob.yaml").write_text(
+        "carob: 1\nrules:\n  - { id: once, each: { call: pay, arguments: { key: { $as: k } } }, at_most: 1 }\n"
+    )
 
 
 def run_all(folder: Path) -> list[Ran]:

@@ -12,7 +12,7 @@ from carob.journal.reader import Journal
 from carob.model.trace import Trace
 from carob.plugins.project import Project
 from carob.reports.run_result import RunResult
-from carob.targets.recordings.exports import ExportedTraces, has_exports, is_recorded
+from carob.targets.recordings.exports import ExportedTraces, is_recorded
 from carob.targets.recordings.replay import RecordedTraces
 
 BareTraces: TypeAlias = Iterable[Trace]
@@ -30,7 +30,7 @@ def open_runs(source: AnyJournal, project: Project) -> tuple[list[Journal], list
     if not path.is_dir():
         return (find_journals(path, project), []) if begins_a_journal(path) else ([], [RecordedTraces(str(source))])
     journals = {*journal_files(path)}
-    if not journals and has_exports(path):
+    if not journals and any(map(is_recorded, find_files(path))):
         return [], [ExportedTraces(path)]
     others = [file for file in map(Path, find_files(path)) if file.parent == path and file not in journals]
     recorded = [file for file in others if is_recorded(file)]

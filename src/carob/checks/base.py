@@ -14,6 +14,7 @@ from carob.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from carob.plugins.project import Project
 from carob.text.phrases import longer_number, longer_word
 from carob.text.regexes import safe_regex
+from carob.text.regexes.impossible import matches_nothing
 
 EXCERPT = 160
 EDGE = 64
@@ -316,8 +317,8 @@ def unfailable(*phrases: str) -> Iterator[CheckProblem]:
     return (problem._replace(path=()) for problem in blank(phrases))
 
 
-def regex_problems(pattern: str, *path: str | int) -> Iterator[CheckProblem]:
-    """A regex that does not compile, or that every answer matches."""
+def regex_problems(pattern: str, *path: str | int, is_forbidden: bool = False) -> Iterator[CheckProblem]:
+    """A regex that does not compile, or that every answer matches; a forbidden one that none can match."""
     try:
         is_empty = safe_regex.matches_empty(pattern)
     except safe_regex.BadPattern as error:
@@ -327,3 +328,5 @@ def regex_problems(pattern: str, *path: str | int) -> Iterator[CheckProblem]:
         yield CheckProblem(
             "empty-expectation", "this regex matches the empty string, so it is found in every answer.", path
         )
+    elif is_forbidden and matches_nothing(pattern):
+        yield CheckProblem("empty-expectation", "this regex matches no text, so nothing can fail it.", path)

@@ -106,6 +106,9 @@ def _conversations(traces: Iterable[Trace | SourceTrace]) -> Iterator[Conversati
 
 def _judge(candidates: Sequence[Candidate], traces: Iterable[Trace | SourceTrace]) -> list[DraftedRule]:
     """Each candidate with how it came out in every conversation, as the monitor of a run judges it."""
+    _, problems = read_rules(candidates, Surroundings())
+    unsayable = {problem.path[0] for problem in problems}  # by the name of an argument that no path can hold
+    candidates = [candidate for number, candidate in enumerate(candidates) if number not in unsayable]
     rules, problems = read_rules(candidates, Surroundings())
     assert not problems, problems
     contract = Contract(rules)

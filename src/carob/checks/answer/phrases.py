@@ -115,7 +115,7 @@ class _RegexCheck(Check, Struct, frozen=True):
     read = read_each("pattern")
 
     def validate(self) -> Iterator[CheckProblem]:
-        return regex_problems(self.pattern)
+        return regex_problems(self.pattern, is_forbidden=self.prohibits)
 
 
 class MustMatchRegex(_RegexCheck, frozen=True):

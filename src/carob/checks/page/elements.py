@@ -105,7 +105,7 @@ class Element(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
         if any(part and not fold(part) for part in parts):
             yield CheckProblem("empty-expectation", "a blank role or name matches everything. Write one.")
         if self.name_regex:
-            yield from regex_problems(self.name_regex)
+            yield from regex_problems(self.name_regex, is_forbidden=self.bounds[1] == 0)
         if self.within is not None:
             yield from self.within.validate()
         yield from self._bounds_problems()

@@ -104,7 +104,7 @@ class CommandRuns(WorkspaceCheck, Struct, frozen=True):
         return (1, None) if self.times is None else (self.times, self.times)
 
     def validate(self) -> Iterator[CheckProblem]:
-        yield from regex_problems(self.run, "run")
+        yield from regex_problems(self.run, "run", is_forbidden=self.prohibits)
         for key in ("exit", "after_last_edit", "times") if self.never else ():
             if getattr(self, key) not in (None, False):
                 yield CheckProblem("no-effect", f"'{key}' has no effect next to 'never'.", (key,))

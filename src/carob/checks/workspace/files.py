@@ -242,7 +242,7 @@ class Diff(WorkspaceCheck, Struct, frozen=True):
 
     def validate(self) -> Iterator[CheckProblem]:
         for pattern in filter(None, (self.removes_none, self.adds)):
-            yield from regex_problems(pattern)
+            yield from regex_problems(pattern, is_forbidden=pattern is self.removes_none)
 
     def judge(self, trace: Trace) -> CheckResult:
         evidence, why = evidence_of(trace, "files")
