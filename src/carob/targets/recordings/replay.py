@@ -404,7 +404,7 @@ def _of_result(result: RecordedCase) -> Trace | None:
 def read_short(value: dict[str, object]) -> Trace:
     """A trace in the short form. Raises ValueError."""
     short = read(value)
-    return _build_trace(short, short.case_id)
+    return _build_trace(short, short.case_id or "")
 
 
 def _build_trace(form: Trace | Short, case_id: str, input: str = "") -> Trace:

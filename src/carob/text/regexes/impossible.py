@@ -87,7 +87,7 @@ class _Walk:
         if kind == "ATOMIC_GROUP":
             return self.through(value, states)
         if kind in ("ASSERT", "ASSERT_NOT"):
-            return [left for state in states for left in self._look(kind == "ASSERT", *value, state)]
+            return [left for state in states for left in self._look(kind == "ASSERT", value[0], value[1], state)]
         if kind == "FAILURE":
             return []
         return [*states, _ANYWHERE] if kind in ("GROUPREF", "GROUPREF_EXISTS") else self._give_up()
