@@ -16,6 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from carob.redaction.named import without_secrets
+
 BLOCK: Final = 1 << 16
 # A pipe without a reader is refused: it must not be waited for.
 _FLAGS: Final = os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -144,7 +146,11 @@ class AppendLog:
 
 
 def write_whole(descriptor: int, data: bytes, end: int) -> int:
-    """Write behind the end of a file, which is returned as it is then. What does not fit on the disk is taken back."""
+    """Write behind the end of a file, which is returned as it is then, without secrets that the project names.
+
+    What does not fit on the disk is taken back.
+    """
+    data = without_secrets(data)
     rest = memoryview(data)
     try:
         while rest:
