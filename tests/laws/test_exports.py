@@ -165,7 +165,8 @@ def find_dropped(folder: Path) -> Coverage:
         coverage.try_one(found == {"s-1", "s-2"}, f"{source.name} in two files: {found}")
         for torn in ('{"id": ', '{"unknown": 1}\n', "[1]\n", "5\n", '"text"\n'):
             (root / "c.jsonl").write_text(torn)
-            coverage.try_one(bool(_refusal(root)), f"{source.name} with {torn!r}")
+            is_told = bool(_refusal(root)) or any(one.unread for one in read_conversations([root]))
+            coverage.try_one(is_told, f"{source.name} with {torn!r}")
         (root / "c.jsonl").unlink()
     coverage.formats = formats
     return coverage

@@ -44,8 +44,7 @@ def change_runs(change: Callable[[dict[str, Any]], dict[str, Any] | None], path:
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("a.jsonl", '{"messages": []}\n{"messages": [', "a.jsonl:2: the line is not JSON: the file is cut off"),
-        ("a.jsonl", '{"messages": []}\n5\n', "a.jsonl:2: a row is not an object"),
+        ("a.jsonl", '{"id": 1}\n{"messages": [', "it has 'id'"),
         ("a.json", '{"spans": {', "neither JSON nor lines of JSON"),
         ("a.json", '{\n "question": 1, "answer": 2\n}', "it has 'question' and 'answer'. See docs/exports.md"),
         ("a.json", '{"run_type": "llm", "id": "1"}', "What comes closest: langsmith (without dotted_order)"),

@@ -25,7 +25,8 @@ from carob.text.wording import did_you_mean, error_text, join_words
 CANNOT_READ = (ValueError, KeyError, TypeError, AttributeError, OverflowError)
 """What a reader of a format raises for a row that is not as its format says."""
 MOST_PROBLEMS = 1_000
-"""After so many rows of no format, a file is taken to be none of an export."""
+"""After so many rows none of which can be read, a file is taken to be none of an export."""
+UNKNOWN_FORMAT = "export-format"
 FIRST = 100
 """Of so many rows, the first that can be read says the format."""
 PROTOBUF_SUFFIXES = (".pb", ".binpb", ".otlp")
@@ -45,7 +46,7 @@ def read_conversations(sources: Sequence[Source], *, format: str = "") -> Iterat
                 try:
                     yield from map(with_metadata, reader.read(file))
                 except ExportError as error:
-                    if not is_folder:
+                    if not is_folder or error.slug == UNKNOWN_FORMAT:
                         raise
                     yield unread_conversation(error.message, error.where or str(file))
         yield from map(with_metadata, reader.assemble())
@@ -123,6 +124,7 @@ class _Reader:
 
     def _read_rows(self, rows: Iterable[ExportRow | ExportError]) -> Iterator[RecordedConversation]:
         format: ExportFormat | None = None
+        has_read = False
         problems: list[ExportError] = []
         for row in rows:
             try:
@@ -137,9 +139,10 @@ class _Reader:
                 assert isinstance(row, ExportRow)
                 problems.append(_name_place(format, row, error))
             else:
+                has_read = True
                 if conversation is not None:
                     yield conversation
-            if format is not None:
+            if format is not None and has_read:
                 yield from self._give_up(format, problems)
                 problems.clear()
             elif len(problems) > MOST_PROBLEMS:
