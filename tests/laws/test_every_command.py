@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import stat
 from collections.abc import Iterator
@@ -90,9 +91,10 @@ def test_no_screen_steers_a_terminal(written: Written) -> None:
 
 def test_every_table_is_inert(written: Written) -> None:
     tables = [path for path in written.files if path.suffix == ".csv"]
+    csv.field_size_limit(1 << 24)
     assert len(tables) >= 3
     for path in tables:
-        rows = list(csv.reader(path.open(newline="")))
+        rows = list(csv.reader(io.StringIO(path.read_bytes().decode(), newline="")))
         assert len({len(row) for row in rows}) == 1, path
         cells = [cell for row in rows[1:] for cell in row]
         assert [
