@@ -84,7 +84,7 @@ def test_a_coding_agent_runs_what_is_allowed(
     environ |= {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{model}", "ANTHROPIC_API_KEY": "none"}
     environ |= {"CODEX_HOME": str(home / ".codex"), "OPENAI_API_KEY": "none", "XDG_STATE_HOME": ""}
     environ["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"] = "1"
-    installed = plan_installation(policy, host, environ=environ, workspace=work)
+    installed = plan_installation(policy, host, environ=environ, workspace=work, user=True)
     install_guard(installed)
     command = ["claude", "-p", prompt, "--dangerously-skip-permissions"]
     if host == "codex":

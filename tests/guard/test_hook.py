@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,12 +20,12 @@ from carob.guard.hook_protocol import BLOCK, OK
 from carob.guard.install import (
     MODULE,
     GuardInstallation,
-    change_settings,
     find_own_python,
     install_guard,
     plan_installation,
     plan_removal,
     prove_blocking,
+    remove,
 )
 from carob.guard.journal import find_unasked
 from carob.guard.policy import load_policy
@@ -44,7 +45,7 @@ class Desk:
         self.environ = {"HOME": str(folder / "home"), "PATH": os.environ["PATH"]}
         self.host = host
         self.installed = self.install()
-        *_, file, self.pin = self.installed.command.removesuffix(" || exit 2").split()
+        *_, file, self.pin = shlex.split(self.installed.command.partition(" || ")[0])
         self.file = Path(file)
 
     def install(self, workspace: str = "project", settings: Path | None = None) -> GuardInstallation:
@@ -85,7 +86,7 @@ def test_a_session_is_guarded_by_the_installed_command(module_folder: Path) -> N
     settings = json.loads(desk.installed.settings.path.read_text())["hooks"]
     [hook] = settings["PreToolUse"][0]["hooks"]
     assert hook["command"].startswith(os.path.abspath(sys.executable))
-    assert hook["command"].endswith(" || exit 2")
+    assert hook["command"].endswith("exit 2; }")
     call = {"hook_event_name": "PreToolUse", "tool_name": "pay_invoice", "tool_input": {"id": "A"}, "tool_use_id": "t"}
     blocked = desk.shell(call, hook["command"])
     assert blocked.returncode == BLOCK
@@ -176,7 +177,7 @@ def test_other_settings_stay_and_the_hooks_can_be_removed(desk: Desk) -> None:
     assert len(hooks["PreToolUse"]) == 2
     assert hooks["PreToolUse"][0]["hooks"] == [own]
     assert oct(settings.stat().st_mode & 0o777) == "0o600"
-    change_settings(plan_removal(desk.policy, "claude", environ=desk.environ, workspace=desk.folder / "project"))
+    remove(plan_removal(desk.policy, "claude", environ=desk.environ, workspace=desk.folder / "project"))
     assert json.loads(settings.read_text()) == tree
 
 
@@ -194,7 +195,7 @@ def test_the_state_may_not_be_where_the_agent_works(desk: Desk) -> None:
 
 
 def test_a_guard_that_does_not_block_is_not_installed(desk: Desk) -> None:
-    for command in ("exit 0", "exit 1", desk.installed.command.replace("|| exit 2", "|| true")):
+    for command in ("exit 0", "exit 1", desk.installed.command.replace("exit 2", "true")):
         with pytest.raises(ConfigError, match="nothing was installed"):
             prove_blocking(command, desk.file)
 
@@ -207,13 +208,13 @@ def test_install_and_check_by_the_command_line(
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.delenv("XDG_STATE_HOME", raising=False)
     policy = write_policy(tmp_path)
-    run = carob("guard", "install", str(policy))
+    run = carob("guard", "install", str(policy), "--yes")
     assert run.code == 0, run.err
     assert "self-test: blocks" in run.out
-    settings = tmp_path / "home" / ".claude" / "settings.json"
+    settings = tmp_path / "project" / ".claude" / "settings.local.json"
     assert MODULE in settings.read_text()
     assert carob("guard", "install", str(policy), "--remove").out.endswith("removed\n")
-    assert MODULE not in settings.read_text()
+    assert not settings.exists()
     assert carob("guard", "hook", "only a file").code == BLOCK, "hosts go on after any other code"
     assert "explicit-yes  blocks" in carob("guard", "check", str(policy), "--by", "hook").out
 
@@ -249,10 +250,16 @@ def test_in_a_terminal_it_says_what_to_type(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("host", "options", "variable", "settings", "scope"),
     [
-        ("claude", (), "", "home/.claude/settings.json", "all sessions of Claude Code of this user, in every folder"),
-        ("codex", (), "", "home/.codex/hooks.json", "all sessions of Codex of this user, in every folder"),
-        ("claude", (), "CLAUDE_CONFIG_DIR", "else/settings.json", "all sessions of Claude Code of this user"),
-        ("codex", (), "CODEX_HOME", "else/hooks.json", "all sessions of Codex of this user"),
+        (
+            "claude",
+            ("--user",),
+            "",
+            "home/.claude/settings.json",
+            "all sessions of Claude Code of this user, in every folder",
+        ),
+        ("codex", ("--user",), "", "home/.codex/hooks.json", "all sessions of Codex of this user, in every folder"),
+        ("claude", ("--user",), "CLAUDE_CONFIG_DIR", "else/settings.json", "all sessions of Claude Code of this user"),
+        ("codex", ("--user",), "CODEX_HOME", "else/hooks.json", "all sessions of Codex of this user"),
         (
             "claude",
             ("--settings", ".claude/settings.json"),
@@ -274,7 +281,7 @@ def test_it_shows_what_it_would_write_and_for_which_sessions(
     if variable:
         monkeypatch.setenv(variable, str(tmp_path / "else"))
     policy, path = write_policy(tmp_path), tmp_path / settings
-    if host == "claude" and not options:
+    if host == "claude" and "--user" in options:
         path.parent.mkdir(parents=True)
         path.write_text('{\n  "model": "m"\n}\n')
     before = sorted(tmp_path.rglob("*"))
@@ -285,7 +292,7 @@ def test_it_shows_what_it_would_write_and_for_which_sessions(
     assert scope in shown.out
     assert shown.out.endswith("nothing was written\n")
     assert sorted(tmp_path.rglob("*")) == before
-    assert carob(*command).code == 0
+    assert carob(*command, "--yes").code == 0
     added = [line for line in path.read_text().splitlines() if line.strip() not in ("{", "}", '"model": "m"')]
     assert added
     assert all(f"+{line}" in shown.out.splitlines() for line in added)
@@ -300,7 +307,7 @@ def test_where_no_guard_is_nothing_is_taken_out(tmp_path: Path) -> None:
     for text in ("", '{"hooks":{"Stop":[{"hooks":[]}]}}'):
         if text:
             settings.write_text(text)
-        change_settings(plan_removal(policy, "claude", environ=environ, workspace=tmp_path, settings=settings))
+        remove(plan_removal(policy, "claude", environ=environ, workspace=tmp_path, settings=settings))
         assert (settings.read_text() if settings.exists() else "") == text
 
 
@@ -316,9 +323,9 @@ def test_hooks_of_others_and_for_other_rules_stay(desk: Desk) -> None:
     about: dict[str, Any] = {"environ": desk.environ, "workspace": desk.folder / "project"}
     assert second in settings.read_text()
     assert first in settings.read_text()
-    change_settings(plan_removal(desk.policy, "claude", **about))
+    remove(plan_removal(desk.policy, "claude", **about))
     assert json.loads(settings.read_text()) == tree
-    change_settings(plan_removal(desk.folder / "policy.carob.yaml", "claude", **about))
+    remove(plan_removal(desk.folder / "policy.carob.yaml", "claude", **about))
     assert json.loads(settings.read_text()) == {"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [own]}]}}
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from cli.fixtures import carob
 from laws.coverage import LAW
+
+__all__ = ["carob"]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -40,7 +40,7 @@ SETTINGS = click.option(
     "--settings",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The settings of the agent (default: those of this user).",
+    help="The settings of the agent (default: those of this project, for this user alone).",
 )
 MOST = click.option(
     "--max-conversations",
@@ -188,36 +188,45 @@ def hook(arguments: tuple[str, ...]) -> int:
 @POLICY
 @HOST
 @SETTINGS
-@click.option("--remove", is_flag=True, help="Take the hooks out again.")
+@click.option("--user", is_flag=True, help="For all sessions of this user, in every folder.")
+@click.option("--yes", is_flag=True, help="Write without a question.")
+@click.option("--remove", is_flag=True, help="Take the hooks out again, and remove what the guard kept.")
 @click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
-def install(policy: Path, host: Host, settings: Path | None, remove: bool, dry_run: bool) -> int:
-    """Write hooks for prompts, calls and results into the settings of a coding agent, by default those of this user.
+def install(policy: Path, host: Host, settings: Path | None, user: bool, yes: bool, remove: bool, dry_run: bool) -> int:
+    """Write hooks for prompts, calls and results into the settings of a coding agent, by default those of this project.
+
+    What would be written is shown first, and nothing is written without a yes.
 
     The rules are copied to a folder outside of the project, and the copy is pinned by its hash. A self-test runs the
     very command that is written: it must block, also without its rules and without Python.
     """
-    from carob.guard.install import change_settings, find_own_python, install_guard, plan_installation, plan_removal
+    from carob.errors import UsageError
+    from carob.guard.install import find_own_python, install_guard, plan_installation, plan_removal
+    from carob.guard.install import remove as remove_guard
     from carob.text.wording import visible
 
-    about: dict[str, Any] = {"environ": os.environ, "workspace": Path.cwd(), "settings": settings}
+    if user and settings is not None:
+        raise UsageError("--user and --settings name different settings.", fix="Give one of them.", slug="bad-option")
+    about: dict[str, Any] = {"environ": os.environ, "workspace": Path.cwd(), "settings": settings, "user": user}
     if remove:
-        change = plan_removal(policy, host, **about)
-        click.echo(visible(f"hooks: {change.path}, for {change.scope}"))
+        removal = plan_removal(policy, host, **about)
+        click.echo(visible(f"hooks: {removal.settings.path}, for {removal.settings.scope}"))
         if dry_run:
-            return _preview(change)
-        change_settings(change)
-        click.echo("removed" if change.is_any else "no hooks for these rules are there")
+            return _preview(removal.settings)
+        click.echo("removed" if remove_guard(removal) else "no hooks for these rules are there")
         return ExitCode.OK
     installation = plan_installation(policy, host, **about)
     click.echo(visible(f"hooks: {installation.settings.path}, for {installation.settings.scope}"))
     click.echo(visible(f"rules, conversations and decisions: {installation.file.parent}"))
-    if dry_run:
-        return _preview(installation.settings)
+    _show(installation.settings)
+    if dry_run or not _may_write(yes):
+        click.echo("nothing was written")
+        return ExitCode.OK
     install_guard(installation)
     click.echo("self-test: blocks")
-    place = () if settings is None else ("--settings", str(settings))
-    removal = shlex.join(("carob", "guard", "install", str(policy), "--host", host, *place, "--remove"))
-    click.echo(visible(f"to take them out: {removal}"))
+    place = ("--user",) if user else () if settings is None else ("--settings", str(settings))
+    line = shlex.join(("carob", "guard", "install", str(policy), "--host", host, *place, "--remove"))
+    click.echo(visible(f"to take them out: {line}"))
     if python := find_own_python(Path.cwd()):
         click.echo(visible(f"carob: the agent can change the guard, since Carob is in {python}. {ELSEWHERE}"), err=True)
     for rule, why in installation.not_guarded.items():
@@ -229,14 +238,28 @@ def install(policy: Path, host: Host, settings: Path | None, remove: bool, dry_r
     return ExitCode.OK
 
 
+def _may_write(yes: bool) -> bool:
+    """Whether a person says yes. Raises UsageError where there is no one to ask."""
+    from carob.errors import UsageError
+
+    if not yes and not sys.stdin.isatty():
+        message = "nothing was written: this is not a terminal."
+        raise UsageError(message, fix="Add --yes to write these settings.", slug="usage")
+    return yes or click.confirm("Write these settings?", default=False)
+
+
 def _preview(change: SettingsChange) -> int:
+    _show(change)
+    click.echo("nothing was written")
+    return ExitCode.OK
+
+
+def _show(change: SettingsChange) -> None:
     """Print the lines that would change."""
     from carob.text.wording import visible
 
     for line in change.lines:
         click.echo(visible(line))
-    click.echo("nothing was written")
-    return ExitCode.OK
 
 
 @command.command(short_help="Show what a guard decided.")

@@ -96,7 +96,7 @@ def read_installation(path: Path, pin: str) -> Installation:
     return msgspec.json.decode(data, type=Installation)
 
 
-INSTALL_AGAIN: Final = "Run `carob guard install` again."
+INSTALL_AGAIN: Final = "Run `carob guard install` again, or with --remove."
 
 
 class _Hook:

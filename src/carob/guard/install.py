@@ -15,18 +15,20 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from carob.errors import ConfigError
-from carob.guard.hook_events import OPEN_PROBE, PROBE, Host, Installation
+from carob.guard.hook_events import OPEN_PROBE, PROBE, STORE, Host, Installation
 from carob.guard.hook_protocol import BLOCK, DEADLINE, OK
 from carob.guard.policy import load_policy
+from carob.guard.removal import INSTALLATION, MODULE, UNDO, remove_guard, restore, without_hooks
+from carob.guard.removal import __file__ as removal_file
 from carob.system.unfinished_files import create_unfinished
 
-MODULE: Final = "carob.guard.hook"
 COMMAND: Final = "carob guard install"
-INSTALLATION: Final = "guard.json"
+REMOVAL: Final = "remove.py"
 TIMEOUT: Final = DEADLINE + 4
 """Seconds that the host waits."""
 SETTINGS: Final[Mapping[Host, str]] = {"claude": ".claude/settings.json", "codex": ".codex/hooks.json"}
-"""In the home of the user, or in a project."""
+"""In the home of the user."""
+OF_PROJECT: Final[Mapping[Host, str]] = {"claude": ".claude/settings.local.json", "codex": ".codex/hooks.json"}
 FOLDERS: Final[Mapping[Host, str]] = {"claude": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
 """The variable by which a user keeps these settings elsewhere."""
 NAMES: Final[Mapping[Host, str]] = {"claude": "Claude Code", "codex": "Codex"}
@@ -68,44 +70,89 @@ class GuardInstallation(NamedTuple):
     """The rules, next to which conversations and decisions are kept."""
     data: bytes
     command: str
+    """That of the hook before a call."""
+    undo: bytes
+    """What the settings were, and the folders that are made."""
     not_guarded: Mapping[str, str]
 
 
+class Removal(NamedTuple):
+    """What is taken out of settings, and the folder that goes."""
+
+    settings: SettingsChange
+    folder: Path
+
+
 def plan_installation(
-    policy_file: Path, host: Host, *, environ: Mapping[str, str], workspace: Path, settings: Path | None = None
+    policy_file: Path,
+    host: Host,
+    *,
+    environ: Mapping[str, str],
+    workspace: Path,
+    settings: Path | None = None,
+    user: bool = False,
 ) -> GuardInstallation:
     """What is to be written. Raises ConfigError."""
     policy = load_policy(policy_file)
     policy.refuse_seam("hook")
-    change = plan_removal(policy_file, host, environ=environ, workspace=workspace, settings=settings)
-    folder = _state_folder(environ, policy_file, host)
+    change, folder = plan_removal(policy_file, host, environ=environ, workspace=workspace, settings=settings, user=user)
     if folder.resolve().is_relative_to(workspace.resolve()):
         message = f"the guard would keep its rules in {folder}, where the agent works."
         raise ConfigError(message, fix="Set XDG_STATE_HOME to a folder outside of it.", slug="guard-place")
-    protected = (str(folder), str(change.path), SETTINGS[host], *(file.path for file in policy.files), MODULE, COMMAND)
+    names = (SETTINGS[host], OF_PROJECT[host], MODULE, COMMAND)
+    protected = (str(folder), str(change.path), *names, *(file.path for file in policy.files))
     data = msgspec.json.encode(Installation(host, policy.with_conditions(), protected))
     file = folder / INSTALLATION
-    command = hook_command(file, hashlib.sha256(data).hexdigest())
-    change = change._replace(after=with_hooks(change.after, host, command))
-    return GuardInstallation(change, file, data, command, policy.not_guarded)
+    pin = hashlib.sha256(data).hexdigest()
+    undo = _plan_undo(change, folder)
+    change = change._replace(after=with_hooks(change.after, host, file, pin))
+    return GuardInstallation(change, file, data, hook_command(file, pin), undo, policy.not_guarded)
+
+
+def _plan_undo(change: SettingsChange, folder: Path) -> bytes:
+    """What the settings were before any guard, and the folders that are made; by the latest guard that knows it."""
+    known = [msgspec.json.decode(file.read_bytes()) for file in sorted(folder.parent.glob(f"*/{UNDO}"))]
+    known = [undo for undo in known if undo["settings"] == str(change.path)]
+    fresh = change.path.read_bytes().decode() if change.path.exists() else None
+    is_guarded = MODULE in (fresh or "")
+    original = known[-1]["original"] if known and is_guarded else restore(change.after, fresh)
+    made = [str(path) for undo in known for path in undo["folders"]]
+    for lowest in (folder.parent, change.path.parent):
+        made += [str(path) for path in reversed((lowest, *lowest.parents)) if not path.exists()]
+    undo = {"settings": str(change.path), "original": original, "folders": list(dict.fromkeys(made))}
+    return msgspec.json.encode(undo)
 
 
 def plan_removal(
-    policy_file: Path, host: Host, *, environ: Mapping[str, str], workspace: Path, settings: Path | None = None
-) -> SettingsChange:
-    """The settings without the hooks for these rules. Raises ConfigError."""
-    if settings is None:
-        variable, (folder, name) = FOLDERS[host], SETTINGS[host].split("/")
-        path = Path(environ.get(variable, "") or _find_home(environ) / folder).absolute() / name
+    policy_file: Path,
+    host: Host,
+    *,
+    environ: Mapping[str, str],
+    workspace: Path,
+    settings: Path | None = None,
+    user: bool = False,
+) -> Removal:
+    """The settings without the hooks for these rules: by default those of the project. Raises ConfigError."""
+    if user:
+        variable, (usual, name) = FOLDERS[host], SETTINGS[host].split("/")
+        path = Path(environ.get(variable, "") or _find_home(environ) / usual).absolute() / name
         scope = f"all sessions of {NAMES[host]} of this user, in every folder"
     else:
-        path = settings.absolute()
+        path = (settings or workspace / OF_PROJECT[host]).absolute()
         scope = f"the sessions of {NAMES[host]} that read these settings"
         if path.resolve().is_relative_to(workspace.resolve()):
-            scope += ", which are where the agent works: those of the user are safer"
-    file = _state_folder(environ, policy_file, host) / INSTALLATION
+            scope += ", which are where the agent works: those of the user (--user) are safer"
+    folder = _state_folder(environ, policy_file, host, path)
     before = _read_settings(path)
-    return SettingsChange(path, scope, before, without_hooks(before, file))
+    return Removal(SettingsChange(path, scope, before, without_hooks(before, folder / INSTALLATION)), folder)
+
+
+def remove(removal: Removal) -> bool:
+    """Take the hooks out and remove the folder; whether there were any hooks."""
+    if (removal.folder / UNDO).exists():
+        return remove_guard(removal.folder)
+    _change_settings(removal.settings)
+    return removal.settings.is_any
 
 
 def find_own_python(workspace: Path) -> str:
@@ -121,10 +168,12 @@ def install_guard(installation: GuardInstallation) -> None:
     folder.chmod(0o700)
     _replace(installation.file, installation.data)
     prove_blocking(installation.command, installation.file)
-    change_settings(installation.settings)
+    _replace(folder / UNDO, installation.undo)
+    _replace(folder / REMOVAL, Path(removal_file).read_bytes())
+    _change_settings(installation.settings)
 
 
-def change_settings(change: SettingsChange) -> None:
+def _change_settings(change: SettingsChange) -> None:
     """Write the settings, if anything in them changes. Raises ConfigError."""
     if not change.is_any:
         return
@@ -133,16 +182,25 @@ def change_settings(change: SettingsChange) -> None:
     _replace(change.path, _format(change.after), mode)
 
 
-def hook_command(file: Path, pin: str, python: str = sys.executable) -> str:
-    """The command of a hook: isolated from the folder that it is run in, and 2 whatever goes wrong."""
+def hook_command(file: Path, pin: str, event: str = "PreToolUse") -> str:
+    """The command of a hook: isolated from the folder that it is run in.
+
+    Where the guard cannot run, a call is refused, whatever went wrong, with the line that takes the guard out. Other
+    events go on, so that a person can still speak; what was kept is removed, since events are missing from then on.
+    """
     # realpath would leave a virtual environment
-    words = (os.path.abspath(python), "-I", "-m", MODULE, str(file), pin)
-    return f"{shlex.join(words)} || exit {BLOCK}"
+    words = shlex.join((os.path.abspath(sys.executable), "-I", "-m", MODULE, str(file), pin))
+    line = shlex.join(("python3", "-I", str(file.with_name(REMOVAL))))
+    say = f"echo {shlex.quote(f'carob guard: it cannot run. To take it out: {line}')} >&2"
+    if event == "PreToolUse":
+        return f"{words} || {{ [ $? -eq {BLOCK} ] || {say}; exit {BLOCK}; }}"
+    forget = shlex.join(("rm", "-f", str(file.with_name(STORE))))
+    return f"{words} || {{ [ $? -eq {BLOCK} ] && exit {BLOCK}; {forget}; {say}; exit 1; }}"
 
 
 def prove_blocking(command: str, file: Path) -> None:
     """Raise ConfigError unless the command blocks a probe, whatever is broken, and lets another call through."""
-    broken_pin = command.replace(" || ", "0 || ")
+    broken_pin = command.replace(" || ", "0 || ", 1)
     no_python = command.replace(shlex.join([os.path.abspath(sys.executable)]), "/nonexistent/python", 1)
     proofs = (
         ("a call that is to be blocked", command, PROBE, BLOCK),
@@ -166,36 +224,22 @@ def prove_blocking(command: str, file: Path) -> None:
             )
 
 
-def with_hooks(tree: dict[str, Any], host: Host, command: str) -> dict[str, Any]:
+def with_hooks(tree: dict[str, Any], host: Host, file: Path, pin: str) -> dict[str, Any]:
     """The settings with the hooks of the guard after those that are there."""
     hooks: dict[str, Any] = dict(tree.get("hooks", {}))
     for event in EVENTS[host]:
-        group: dict[str, Any] = {"hooks": [{"type": "command", "command": command, "timeout": TIMEOUT}]}
+        hook = {"type": "command", "command": hook_command(file, pin, event), "timeout": TIMEOUT}
+        group: dict[str, Any] = {"hooks": [hook]}
         if event in OF_TOOLS:
             group = {"matcher": "*" if host == "claude" else ".*", **group}
         hooks[event] = [*hooks.get(event, ()), group]
     return {**tree, "hooks": hooks}
 
 
-def without_hooks(tree: dict[str, Any], file: Path) -> dict[str, Any]:
-    """The settings without the hooks that read this file; those for other rules stay."""
-    own = shlex.join((MODULE, str(file)))
-
-    def is_own(hook: dict[str, Any]) -> bool:
-        return own in hook.get("command", "")
-
-    kept: dict[str, Any] = {}
-    for event, groups in tree.get("hooks", {}).items():
-        left = [group for group in groups if not group["hooks"] or not all(map(is_own, group["hooks"]))]
-        if left or not groups:
-            kept[event] = [{**group, "hooks": [hook for hook in group["hooks"] if not is_own(hook)]} for group in left]
-    changed = {**tree, "hooks": kept} if "hooks" in tree else tree
-    return changed if kept or not tree.get("hooks") else {key: tree[key] for key in tree if key != "hooks"}
-
-
-def _state_folder(environ: Mapping[str, str], policy_file: Path, host: Host) -> Path:
+def _state_folder(environ: Mapping[str, str], policy_file: Path, host: Host, settings: Path) -> Path:
     state = Path(environ.get("XDG_STATE_HOME", "") or _find_home(environ) / ".local" / "state")
-    digest = hashlib.sha256(os.path.realpath(policy_file).encode()).hexdigest()[:12]
+    named = f"{os.path.realpath(policy_file)}\0{os.path.realpath(settings)}"
+    digest = hashlib.sha256(named.encode()).hexdigest()[:12]
     return state.absolute() / "carob" / "guard" / f"{host}-{digest}"
 
 
