@@ -80,17 +80,30 @@ def command() -> None:
     default="python",
     help="Where the guard is: what it cannot see there is an error.",
 )
-def check(policy: Path, by: str) -> int:
+@click.option(
+    "--tools",
+    multiple=True,
+    metavar="SOURCE",
+    help="List the tools that no rule names, of: an answer to tools/list, a recording, tools.py:TOOLS. Repeatable.",
+)
+def check(policy: Path, by: str, tools: tuple[str, ...]) -> int:
     """Read a contract as a guard does, and list its rules: which stop calls, and which no guard can hold."""
     from carob.guard.policy import load_policy
-    from carob.text.wording import visible
+    from carob.guard.tool_lists import find_unnamed, list_tools
+    from carob.text.wording import pluralize, visible
 
     read = load_policy(policy)
     read.refuse_seam(by)  # type: ignore[arg-type]  # click checks it
+    listed = dict.fromkeys(name for source in tools for name in list_tools(source, Path.cwd()))
     for rule in read.contract.rules:
         why = read.not_guarded.get(rule.id)
         words = f"not guarded: {why}" if why else {"block": "blocks", "ask": "asks", "observe": "observes"}[rule.mode]
         click.echo(visible(f"{rule.id}  {words}"))
+    unnamed = list(find_unnamed(read, listed))
+    for tool, question in unnamed:
+        click.echo(visible(f"no rule names {tool}. {question}".rstrip()))
+    if tools:
+        click.echo(f"{pluralize(len(listed), 'tool')}, {len(unnamed)} that no rule names")
     return ExitCode.OK
 
 
@@ -273,13 +286,14 @@ def log(journal: Path, everything: bool) -> int:
     from carob.guard.journal import find_unasked, read_guard_journal
     from carob.text.wording import pluralize, visible
 
-    decided = refused = 0
+    decided = refused = unlooked = 0
     for line in read_guard_journal(journal):
         decision = line.decision
         if decision is None:
             continue
         decided += 1
         refused += not decision
+        unlooked += decision.is_unnamed
         reasons = (*decision.reasons, *decision.observed)
         if reasons or everything:
             what = {"allow": "observed" if reasons else "allowed", "ask": "ask", "block": "blocked"}[decision.verdict]
@@ -291,5 +305,6 @@ def log(journal: Path, everything: bool) -> int:
         passed_by = True
         what = f"a call of {tool} ran" if tool else "a call ended"
         click.echo(visible(f"{conversation}  NOT ASKED  {what} that no decision was about"), err=True)
-    click.echo(f"{pluralize(decided, 'decision')}, {refused} refused")
+    words = f", {unlooked} that no rule looked at" if unlooked else ""
+    click.echo(f"{pluralize(decided, 'decision')}, {refused} refused{words}")
     return ExitCode.FAILED if passed_by else ExitCode.OK

@@ -335,7 +335,8 @@ class GuardedConversation:
         decision = decide(self._monitor.preview(event), event, self._approved_rules(tool, arguments, approval))
         if decision.verdict == "ask":
             return msgspec.structs.replace(decision, approval=self._offer_approval(decision))
-        return decision
+        is_named = decision.reasons or self.policy.concerns(tool)
+        return decision if is_named else msgspec.structs.replace(decision, is_unnamed=True)
 
     def _why_undecided(self) -> str:
         """Why nothing can be decided here; empty: it can."""
@@ -346,7 +347,7 @@ class GuardedConversation:
     def _refuse_undecided(self, tool: str, arguments: Any, call: str, why: str) -> Decision:
         """What becomes of a call that nothing could be decided about, and that is not written down."""
         if not self._is_named(tool):
-            return Decision(verdict="allow", tool=read_full_name(tool)["tool"], call=call)
+            return Decision(verdict="allow", tool=read_full_name(tool)["tool"], call=call, is_unnamed=True)
         decision = refuse(tool, arguments, why, call)
         with suppress(Exception):  # it is refused already, whether that can be written or not
             self._write(None, decision)

@@ -59,6 +59,8 @@ class Decision(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Those that would, but only watch."""
     approval: str = ""
     """What an approval of this very call is given for; it counts once."""
+    is_unnamed: bool = False
+    """Whether no rule looked at the call, since none names its tool."""
 
     def __bool__(self) -> bool:
         return self.verdict == "allow"

@@ -207,7 +207,7 @@ def guard_tool(function: T, name: str, find: Find, policy: GuardPolicy, *, stric
     """The function, or the tool of a framework: its calls are decided about in the conversation that is found then."""
     owner = RunningCase(_NoRecorder(), GuardedWorld(find), is_run=False)
     door = Door(owner, lambda around: _guarded(find, around), _FunctionForm, policy.mentions, copies=True)
-    tool = find_tool(function, name, door)
+    tool = find_tool(function, name, door.knows)
     if strict and not policy.concerns(tool.name):
         message = f"no rule names the tool {quoted(tool.name)}. {policy.did_you_mean(tool.name)}"
         raise UsageError(message.rstrip(), fix="Name it in a rule, or leave out `strict`.", slug="no-rule")

@@ -49,11 +49,11 @@ class FoundTool(NamedTuple):
 
 def wrap_function(function: T, name: str, door: Door) -> T:
     """The function as a tool that is called as it is. Raises UsageError where it has no name that somebody wrote."""
-    wrapped: T = wrap_tool(function, find_tool(function, name, door), door)
+    wrapped: T = wrap_tool(function, find_tool(function, name, door.knows), door)
     return wrapped
 
 
-def find_tool(function: Any, name: str, door: Door) -> FoundTool:
+def find_tool(function: Any, name: str = "", knows: Callable[[str], bool] = lambda name: False) -> FoundTool:
     """The name of a tool, and what it is. Raises UsageError where it is none, or has no name that somebody wrote."""
     if isinstance(function, staticmethod | classmethod):
         function = function.__func__
@@ -63,7 +63,7 @@ def find_tool(function: Any, name: str, door: Door) -> FoundTool:
         if not callable(function):
             message = f"{describe(function)} is neither a function nor a tool that Carob knows."
             raise UsageError(message, fix="Give the function that it calls.", slug="no-tool")
-        return FoundTool(read_name(function, name, door.knows), None)
+        return FoundTool(read_name(function, name, knows), None)
     known = list(row.names(function))
     if name and name not in known:
         message = f"its framework calls the tool {', '.join(known)}, not {name}."
