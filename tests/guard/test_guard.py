@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -257,3 +259,83 @@ def test_a_store_that_others_may_read_is_refused(tmp_path: Path) -> None:
     store.touch(0o644)
     with pytest.raises(carob.ConfigError, match="others may read the store"):
         carob.Guard(write_policy(tmp_path), store=store).conversation(id="a")
+
+
+class Hostile:
+    """A value whose methods raise."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("it breaks")
+
+    __str__ = __repr__
+
+
+class HostileTable(dict[str, Any]):
+    def __iter__(self) -> Any:
+        raise RuntimeError("it breaks")
+
+    items = __iter__  # type: ignore[assignment]
+
+
+def _deep() -> Any:
+    value: Any = []
+    for _ in range(5_000):
+        value = [value]
+    return value
+
+
+def _endless() -> Any:
+    value: dict[str, Any] = {}
+    value |= {"a": value, "b": value}
+    return value
+
+
+HOSTILE: list[Callable[[], Any]] = [
+    Hostile,
+    lambda: HostileTable(id="A"),
+    _deep,
+    _endless,
+    lambda: "\ud800",
+    lambda: 2**99,
+]
+
+
+@pytest.mark.parametrize("tool", [None, 7, "", " ", b"pay_invoice", ["pay_invoice"], Hostile()])
+def test_a_call_that_does_not_say_its_tool_is_refused(tmp_path: Path, tool: Any) -> None:
+    with carob.Guard(write_policy(tmp_path)).conversation() as conversation:
+        decision = conversation.allow(tool, {"id": "A"})
+        assert not decision
+        assert "does not say the name of its tool" in decision.message
+
+
+@pytest.mark.parametrize("make", HOSTILE, ids=range(len(HOSTILE)))
+def test_no_value_makes_the_guard_raise(tmp_path: Path, make: Callable[[], Any]) -> None:
+    """What cannot be read is refused, and a tool that ran gives what it gave."""
+    guard = carob.Guard(write_policy(tmp_path, CALLS), journal=tmp_path / "decisions.jsonl")
+    ran: list[Any] = []
+    value = make()
+
+    @guard.tool
+    def pay_invoice(id: Any, note: Any = None) -> None:
+        ran.append(id)
+
+    @guard.tool
+    def get_invoice(id: str) -> Any:
+        return value
+
+    with guard.conversation():
+        assert get_invoice("A") is value
+        with pytest.raises(carob.CallRefusedError):
+            pay_invoice(make())
+    with guard.conversation() as conversation:
+        conversation.report_error(conversation.allow("get_invoice", {"id": "A"}), value)
+        conversation.deny("pay_invoice", value)
+        assert not conversation.allow("pay_invoice", value)
+    assert not ran
+
+
+@pytest.mark.parametrize("words", [7, b"Yes.", ["Yes."]])
+def test_words_that_are_not_text_are_no_words(tmp_path: Path, words: Any) -> None:
+    with carob.Guard(write_policy(tmp_path)).conversation() as conversation:
+        conversation.user(words)
+        assert "is not text" in conversation.allow("pay_invoice", {"id": "A"}).message

@@ -366,3 +366,15 @@ def test_without_a_home_nothing_is_installed(tmp_path: Path) -> None:
 def test_an_event_of_no_session_blocks(desk: Desk) -> None:
     assert desk.tell("PreToolUse", session_id="", tool_name="send_postcard").code == BLOCK
     assert desk.call("send_postcard").code == OK
+
+
+@pytest.mark.parametrize("name", ["PreToolUse", "PostToolUse", "PostToolUseFailure"])
+def test_an_event_of_a_call_says_its_tool_once(desk: Desk, name: str) -> None:
+    for tool in ("", " "):
+        assert "no tool_name" in desk.tell(name, tool_name=tool, tool_input={}).error
+    desk.tell("SessionStart", source="startup")
+    said = json.dumps({"hook_event_name": name, **SESSION, "tool_name": "send_postcard", "tool_input": {"to": "B"}})
+    assert answer_event(said.encode(), desk.file, desk.pin).code == OK
+    for twice in (said[:-1] + ', "tool_name": "pay_invoice"}', said.replace('"to": "B"', '"to": "B", "to": "C"')):
+        answer = answer_event(twice.encode(), desk.file, desk.pin)
+        assert (answer.code, "cannot be read" in answer.error) == (BLOCK, True)

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import carob
-from carob.guard.mcp import HttpGuard, MessageGuard
+from carob.guard.mcp import HttpGuard, MessageGuard, find_errors
 from guard.policies import CALLS, write_policy
 
 ONCE = CALLS + "  - { id: once, each: { call: pay_invoice }, at_most: 1 }\n"
@@ -102,6 +102,34 @@ def test_no_spelling_of_a_message_gets_past(client: Client, line: str) -> None:
     assert client.ran == ["get_other"]
     assert "pay_invoice" not in client.log.read_text()
     assert "Pay_Invoice" not in client.log.read_text()
+
+
+PAY = json.dumps(call(1, "pay_invoice", id="A"))
+
+
+@pytest.mark.parametrize(
+    ("sent", "ids", "code"),
+    [
+        pytest.param(f"[{PAY}, {PAY.replace(': 1,', ': 2,', 1)}]", [1, 2], -32600, id="several-at-once"),
+        pytest.param("[]", [None], -32600, id="none-at-once"),
+        pytest.param(PAY[:-1] + ', "method": "tools/list"}', [1], -32600, id="a-key-twice"),
+        pytest.param(PAY.replace('"id": "A"', '"id": "A", "id": "B"'), [1], -32600, id="a-key-twice-below"),
+        pytest.param(PAY[:-1] + ', "id": 2}', [None], -32600, id="the-id-twice"),
+        pytest.param('{"jsonrpc": "2.0", "id": 1, "result": 1, "result": 2}', [None], -32600, id="an-answer"),
+        pytest.param("7", [None], -32600, id="a-number"),
+        pytest.param("{", [None], -32700, id="not-json"),
+    ],
+)
+def test_what_is_not_one_message_is_answered_with_an_error(
+    client: Client, sent: str, ids: list[int | None], code: int
+) -> None:
+    assert [(error["id"], error["error"]["code"]) for error in find_errors(sent.encode())] == [
+        (each, code) for each in ids
+    ]
+    client.send(sent)
+    assert client.process.stdout is not None
+    answers = [json.loads(client.process.stdout.readline()) for _ in ids]
+    assert [(answer["id"], answer["error"]["code"]) for answer in answers] == [(each, code) for each in ids]
 
 
 def test_an_error_of_the_server_is_no_success(tmp_path: Path) -> None:
@@ -227,7 +255,8 @@ def test_a_server_over_http_is_guarded_by_session(front: Front) -> None:
     assert "isError" not in front.call(3, "pay_invoice", one)
     assert "isError" in front.call(4, "pay_invoice", one), "it was paid once"
     assert "isError" in front.call(5, "pay_invoice", two)
-    assert front.send("POST", [call(6, "pay_invoice", id="A")], one)[0] == 400
+    status, refused, _ = front.send("POST", [call(6, "pay_invoice", id="A")], one)
+    assert (status, json.loads(refused)["id"], json.loads(refused)["error"]["code"]) == (400, 6, -32600)
     assert front.server.calls == ["get_invoice", "pay_invoice"]
 
 

@@ -21,7 +21,7 @@ from carob.guard.decision import Decision, decide, refuse
 from carob.guard.policy import GuardPolicy
 from carob.rules.events import ConversationEvent, EventKind, Facts, read_full_name
 from carob.rules.monitor import Monitor
-from carob.text.clean import jsonable
+from carob.text.clean import jsonable, to_json
 from carob.text.tool_results import call_success
 from carob.text.wording import error_text
 
@@ -39,6 +39,7 @@ LARGEST_READ: Final = 1 << 24
 LONGEST_WORDS: Final = 1 << 16
 MOST_APPROVALS: Final = 64
 APPROVAL_SECONDS: Final = 3_600
+NAMELESS: Final = "a tool without a name"
 MARK: Final = "#"
 """Between the id that a call came with and the number that makes it its own."""
 UNSEEN: Final = "the beginning of the conversation was not seen"
@@ -145,6 +146,9 @@ class GuardedConversation:
         `message` says which message of the model requested it: calls of one message are never evidence for each other.
         `approval` is what an earlier decision `ask` gave, and a person approved.
         """
+        tool = _read_text(tool)
+        if not tool.strip():
+            return self._write_refusal(refuse(NAMELESS, None, "the call does not say the name of its tool", call))
         known: dict[str, Any] = {
             "server": read_full_name(tool)["server"],
             "message": message,
@@ -207,7 +211,7 @@ class GuardedConversation:
 
     def report_error(self, decision: Decision | str, error: object, *, call: tuple[str, Any] | None = None) -> None:
         """The call failed with this error."""
-        words = error_text(error) if isinstance(error, BaseException) else _cut(str(error))
+        words = error_text(error) if isinstance(error, BaseException) else _cut(str(jsonable(error)))
         self._hear("result", of=decision, ran=call, success=False, error=words)
 
     def report_cancelled(self, decision: Decision | str) -> None:
@@ -239,7 +243,7 @@ class GuardedConversation:
 
     def deny(self, tool: str, arguments: Mapping[str, Any] | None = None) -> None:
         """A person denied this call."""
-        self._hear("denied", tool=tool, arguments=freeze_arguments(arguments))
+        self._hear("denied", tool=tool, arguments=jsonable(arguments))
 
     def was_offered(self, tool: str, arguments: Mapping[str, Any] | None) -> bool:
         """Whether a person was shown this very call, to approve it, and no answer to that came yet."""
@@ -272,6 +276,9 @@ class GuardedConversation:
 
     def _hear_words(self, kind: Literal["user", "says"], text: str) -> None:
         """Take words; what may be in words that are too long to be kept is not known."""
+        if type(text) is not str:
+            text = _read_text(text)
+            self._broken = self._broken or ("" if text else f"what a {kind} event says is not text")
         if len(text) > LONGEST_WORDS:
             self._hear("gap", hides=kind, text=f"a message has more than {LONGEST_WORDS:,} characters")
         else:
@@ -348,7 +355,9 @@ class GuardedConversation:
         """What becomes of a call that nothing could be decided about, and that is not written down."""
         if not self._is_named(tool):
             return Decision(verdict="allow", tool=read_full_name(tool)["tool"], call=call, is_unnamed=True)
-        decision = refuse(tool, arguments, why, call)
+        return self._write_refusal(refuse(tool, arguments, why, call))
+
+    def _write_refusal(self, decision: Decision) -> Decision:
         with suppress(Exception):  # it is refused already, whether that can be written or not
             self._write(None, decision)
         return decision
@@ -432,19 +441,24 @@ class GuardedConversation:
             self._journal.write(self.id, event, decision)
 
 
+def _read_text(value: Any) -> str:
+    """A text as it is, whatever its class makes of itself; empty: it is none."""
+    return str.__str__(value) if issubclass(type(value), str) else ""
+
+
 def freeze_arguments(arguments: Mapping[str, Any] | None) -> Any:
     """The arguments as data of their own, which nothing changes later. Raises ValueError if there is too much."""
-    encoded = _encode(arguments or {})
+    encoded = _encode(arguments or {}, to_json)
     if len(encoded) > LARGEST_ARGUMENTS:
         raise ValueError(f"the arguments have more than {LARGEST_ARGUMENTS:,} bytes")
     return msgspec.json.decode(encoded)
 
 
-def _encode(value: object) -> bytes:
+def _encode(value: object, clean: Callable[[Any], Any] = jsonable) -> bytes:
     try:
         return msgspec.json.encode(value)
-    except (TypeError, ValueError, OverflowError, RecursionError):
-        return msgspec.json.encode(jsonable(value))
+    except Exception:  # noqa: BLE001 - its methods are other people's code
+        return msgspec.json.encode(clean(value))
 
 
 def _digest(tool: str, arguments: object) -> str:

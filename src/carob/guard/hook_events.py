@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
+import jiter
 import msgspec
 from msgspec import Struct
 
@@ -32,6 +33,7 @@ OPEN_PROBE: Final = "carob_guard_open_probe"
 STORE, JOURNAL = "store.sqlite", "decisions.jsonl"
 BEGINNINGS: Final = ("startup", "clear")
 """How a session starts of which all is seen."""
+OF_CALLS: Final = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
 READERS: Final = frozenset(("Read", "Grep", "Glob", "LS", "NotebookRead", "WebSearch"))
 """Tools of the hosts that change nothing."""
 PINNED: Final = "guard-changed"
@@ -71,11 +73,13 @@ def answer_event(data: bytes, path: Path, pin: str) -> HookAnswer:
     """What to answer to an event. Whatever is wrong blocks."""
     try:
         installation = read_installation(path, pin)
-        event = msgspec.json.decode(data, type=HookEvent)
+        event = msgspec.convert(jiter.from_json(data, allow_inf_nan=False, catch_duplicate_keys=True), HookEvent)
         if not event.session_id:
             return HookAnswer(BLOCK, "the event has no session_id")
+        if event.hook_event_name in OF_CALLS and not event.tool_name.strip():
+            return HookAnswer(BLOCK, "the event has no tool_name")
         return _Hook(installation, path.parent).answer(event)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         return HookAnswer(BLOCK, f"the event cannot be read: {error_text(error)}")
     except CarobError as error:
         return HookAnswer(BLOCK, str(error))
@@ -111,7 +115,7 @@ class _Hook:
         name = event.hook_event_name
         if name == "PreToolUse":
             return self._before_call(event)
-        if name in ("PostToolUse", "PostToolUseFailure"):
+        if name in OF_CALLS:
             return self._after_call(event)
         conversation = self._open(event, begins=name == "SessionStart" and event.source in BEGINNINGS)
         if name == "UserPromptSubmit":

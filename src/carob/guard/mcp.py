@@ -6,10 +6,11 @@ never reaches it.
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -29,7 +30,9 @@ from carob.system.loopback import Connection, HttpRequest, LoopbackServer, unpac
 from carob.system.loopback_auth import RefusedRequest
 from carob.text.wording import quoted, shorten
 
-UNREADABLE: Final = "the message cannot be read as one JSON object"
+NOT_JSON: Final = "the message is not JSON"
+NOT_ONE: Final = "the guard reads one JSON object at a time, in which no key comes twice; it was not passed on"
+PARSE_ERROR: Final = -32700
 NOT_A_REQUEST: Final = -32600
 BEGIN: Final = "initialize"
 SESSION: Final = "mcp-session-id"
@@ -82,11 +85,14 @@ class _StdioDesk:
 
     def __init__(self, guard: MessageGuard) -> None:
         self._guard = guard
+        self.write: Callable[[bytes], None]
+        """Writes a message to the client."""
 
     def read(self, line: bytes) -> bytes:
         message = read_message(line)
         if message is None:
-            print(f"carob guard: {UNREADABLE}; it was not passed on", file=sys.stderr)
+            for error in find_errors(line) if line.strip() else ():
+                self.write(msgspec.json.encode(error))
             return b""
         return msgspec.json.encode(message) + b"\n"
 
@@ -108,7 +114,10 @@ def guard_stdio(guard: Guard, command: Sequence[str]) -> int:
         message = f"there is no program {quoted(command[0])}."
         raise UsageError(message, fix="Check the command after --.", slug="bad-option")
     with guard.conversation() as conversation:
-        return Relay(_StdioDesk(MessageGuard(conversation)), command, sys.stdout.buffer).run(sys.stdin.buffer)
+        desk = _StdioDesk(MessageGuard(conversation))
+        relay = Relay(desk, command, sys.stdout.buffer)
+        desk.write = relay.write
+        return relay.run(sys.stdin.buffer)
 
 
 class HttpGuard:
@@ -140,9 +149,12 @@ class HttpGuard:
         if request.method != "POST":
             _refuse_unjudged(request)
             return forwarded.hand_on()
-        message = read_message(unpack(request))
+        body = unpack(request)
+        message = read_message(body)
         if message is None:
-            raise RefusedRequest(HTTPStatus.BAD_REQUEST, UNREADABLE)
+            errors = find_errors(body)
+            answer = errors if len(errors) > 1 else errors[0]
+            return forwarded.send(ServiceReply.of_json(HTTPStatus.BAD_REQUEST, answer))
         request.headers.pop("content-encoding", None)
         request.body = forwarded.body = msgspec.json.encode(message)
         if message.get("method") == BEGIN:
@@ -222,5 +234,29 @@ def _find_answer(reply: ServiceReply, message_id: object) -> Mapping[str, Any] |
     return next((answer for answer in answers if answer.get("id") == message_id), failed)
 
 
-def _error(message_id: object, why: str) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": message_id, "error": {"code": NOT_A_REQUEST, "message": why}}
+def find_errors(data: bytes) -> list[dict[str, Any]]:
+    """The answers to what cannot be read as one message: one for each request whose id is known."""
+    try:
+        pairs = json.loads(data, object_pairs_hook=_Pairs)
+    except (ValueError, RecursionError):
+        return [_error(None, NOT_JSON, PARSE_ERROR)]
+    messages = pairs if isinstance(pairs, list) and not isinstance(pairs, _Pairs) else [pairs]
+    ids = [_find_id(message) for message in messages if isinstance(message, _Pairs)]
+    return [_error(message_id, NOT_ONE) for message_id in dict.fromkeys(ids) if message_id is not None] or [
+        _error(None, NOT_ONE)
+    ]
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The members of an object, also those whose key comes twice."""
+
+
+def _find_id(message: _Pairs) -> str | int | None:
+    """The id of a request; None for what has none, or several."""
+    ids = [value for key, value in message if key == "id"]
+    is_request = any(key == "method" for key, _ in message)
+    return ids[0] if is_request and len(ids) == 1 and isinstance(ids[0], str | int) else None
+
+
+def _error(message_id: object, why: str, code: int = NOT_A_REQUEST) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": message_id, "error": {"code": code, "message": why}}

@@ -18,7 +18,7 @@ FIX = (
 def find_unnamed(policy: GuardPolicy, tools: Iterable[str]) -> Iterator[tuple[str, str]]:
     """The tools that no rule names, each with a question whether a name in a rule was meant, if one is like it."""
     for tool in dict.fromkeys(tools):
-        if not policy.concerns(policy.find_name(tool)):
+        if not policy.concerns(tool):
             yield tool, policy.did_you_mean(tool)
 
 

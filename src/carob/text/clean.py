@@ -33,9 +33,15 @@ def text(value: str) -> str:
 
 def jsonable(value: Any) -> Any:
     """Plain JSON values stay, known types become their JSON form, anything else becomes its bounded repr."""
-    if value is None:
-        return None
-    return _Cleaner().value(value, 0)
+    try:
+        return to_json(value)
+    except Exception:  # noqa: BLE001 - its methods are other people's code
+        return f"a value of type {type(value).__name__} that cannot be read"
+
+
+def to_json(value: Any) -> Any:
+    """The same. Raises what a value raises that cannot be read."""
+    return None if value is None else _Cleaner().value(value, 0)
 
 
 def table(value: Mapping[str, object]) -> dict[str, object]:

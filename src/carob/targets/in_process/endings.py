@@ -47,9 +47,10 @@ def is_unended(value: object) -> bool:
     """Whether a value only stands for what a call will give."""
     if type(value) in PLAIN:
         return False
-    if isinstance(value, Iterator):
-        return not isinstance(value, IOBase)
-    return inspect.isawaitable(value) or isinstance(value, AsyncIterator | Future)
+    kind = type(value)  # an object may say that it is of another class, and fail at that
+    if issubclass(kind, Iterator):
+        return not issubclass(kind, IOBase)
+    return issubclass(kind, Awaitable | AsyncIterator | Future)
 
 
 def follow(value: Any, call: Ending) -> Any:

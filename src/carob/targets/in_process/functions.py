@@ -23,6 +23,8 @@ from carob.text.wording import quoted
 
 T = TypeVar("T")
 LOCAL = "<locals>"
+DEEPEST_COPY = 64
+"""Arguments that are deeper are not judged in full, and so they are refused where a rule looks at them."""
 
 
 class Door(NamedTuple):
@@ -283,10 +285,12 @@ def flatten_arguments(bound: inspect.BoundArguments) -> dict[str, Any]:
     return named
 
 
-def _copy(value: Any) -> Any:
+def _copy(value: Any, within: tuple[int, ...] = ()) -> Any:
     """Containers anew, so that nothing else changes them; what is in them stays."""
-    if value.__class__ is dict:
-        return {key: _copy(member) for key, member in value.items()}
-    if value.__class__ in (list, tuple, set):
-        return value.__class__(map(_copy, value))
-    return value
+    kind = type(value)
+    if kind not in (dict, list, tuple, set) or len(within) > DEEPEST_COPY or id(value) in within:
+        return value
+    within = (*within, id(value))
+    if kind is dict:
+        return {key: _copy(member, within) for key, member in value.items()}
+    return kind(_copy(member, within) for member in value)
