@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 
 from carob.guard.conversation import GuardedConversation
 from carob.guard.decision import Decision
+from carob.rules.events import read_full_name
 
 APPROVED: Final = ("approve", "approved", "accept", "yes")
 OTHER_CALL: Final = "a person approved a call with other arguments, or one that the guard had not asked about"
@@ -42,7 +43,7 @@ def answered(conversation: GuardedConversation, decision: Decision) -> Iterator[
 def has_answer(tool: str) -> bool:
     """Whether another guard let this call through just now."""
     answer = _answer.get()
-    return answer is not None and not answer.is_taken and answer.decision.tool == tool
+    return answer is not None and not answer.is_taken and answer.decision.tool == read_full_name(tool)["tool"]
 
 
 def take_answer(conversation: GuardedConversation, tool: str, arguments: object) -> Decision | None:
@@ -50,7 +51,7 @@ def take_answer(conversation: GuardedConversation, tool: str, arguments: object)
     answer = _answer.get()
     if answer is None or answer.is_taken or answer.conversation is not conversation:
         return None
-    if (answer.decision.tool, answer.decision.arguments) != (tool, arguments):
+    if (answer.decision.tool, answer.decision.arguments) != (read_full_name(tool)["tool"], arguments):
         return None
     answer.is_taken = True
     return answer.decision
