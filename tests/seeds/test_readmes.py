@@ -61,3 +61,9 @@ def test_commands_do_what_the_pages_show(page: str, tmp_path: Path) -> None:
             block.write(home)
         else:
             follow(block, home, environ)
+
+
+def test_what_is_not_executed_or_not_true_is_noticed() -> None:
+    assert never_executed('```json\n{"a": 1}\n```\n') == ['{"a": 1}\n']
+    (row,) = shown_rows('| must_not_contain | answer | verdict |\n|---|---|---|\n| `["x"]` | x | PASS |\n', "page")
+    assert row.judged() == ("FAIL", "")
