@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +14,9 @@ import pytest
 import yaml
 from pyarrow import parquet
 
+import carob
 from carob.cli.main import CORE
+from carob.evidence.exports.files import find_files
 from carob.plugins.features import own_features
 from carob.reports.escaping import terminal
 from journal.test_planted_secrets import given_away, strings
@@ -107,3 +109,28 @@ def test_every_suite_reads_back(written: Written) -> None:
     suites = [path for path in written.files if path.suffix == ".yaml"]
     assert len(suites) >= 4
     assert all(isinstance(yaml.safe_load(path.read_text()), dict) for path in suites)
+
+
+TAKES_RECORDINGS: dict[str, Callable[[Path], object]] = {
+    "check": lambda folder: carob.check_conversations(folder, folder / "calls.carob.yaml"),
+    "draft": lambda folder: carob.draft(folder),
+    "draft --rules": lambda folder: carob.draft_rules(folder),
+    "read": lambda folder: list(carob.read_conversations(folder)),
+}
+
+
+@pytest.mark.parametrize("command", TAKES_RECORDINGS)
+def test_a_folder_of_all_that_carob_writes_is_read(
+    written: Written, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(written.folder)
+    assert len(written.files) >= 50
+    TAKES_RECORDINGS[command](written.folder)
+
+
+def test_each_file_that_carob_writes_is_read_or_is_one_without_conversations(written: Written) -> None:
+    kept = [path for path in written.files if path in map(Path, find_files(written.folder))]
+    found = {str(path): list(carob.read_conversations(path)) for path in kept}
+    assert len(found) >= 15
+    unread = [(path, one.unread) for path, read in found.items() for one in read if one.unread]
+    assert [path for path, _ in unread if "/checked" not in path] == []  # which keeps what check could not read

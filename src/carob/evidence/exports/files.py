@@ -9,8 +9,10 @@ import csv
 import gzip
 import json
 import re
+import sqlite3
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from io import BufferedReader, TextIOWrapper
 from pathlib import Path
 from typing import IO, Any, TypeAlias
@@ -36,7 +38,16 @@ SUFFIXES = (
 )
 """What is read of a folder."""
 HOW_TO_SPLIT = "Export it in parts, or one row per line (JSONL)."
-REPORT = re.compile(rb'\{\s*"generated_at": ?"[^"]*",\s*"eval_file": ?"')
+OWN = re.compile(
+    rb"""(?x) \s* (?:
+      \{\s* (?: "generated_at":\s?"[^"]*",\s*"eval_file" | "headline" | "verdict":\s?"[^"]*","exit_code"
+      | "reviewed_share" | "carob_baseline" | "asserted":\{"value" | "\$schema":\s?"https://json-schema.org
+      | "run_id":"[^"]*","suite" | "cases":\s?\[\s*\{"id":"[^"]*","audited" )
+    | \[\s*\{"description": | rule,group,held, | run_id,suite,target, )"""
+)
+"""How files of Carob begin that hold no conversations: results, audits, comparisons, tables, schemas."""
+OWN_TABLES = ({"carob_verdicts"}, {"alive", "stops", "spans"}, {"conversations", "events"})
+OWN_COLUMNS = {"conversation", "rule", "verdict", "why"}
 HEAD = 256
 CUT_TEXT = "a text in it is cut within a character, or a number is none"
 _decode = msgspec.json.Decoder().decode
@@ -253,7 +264,7 @@ def find_files(source: Source) -> Iterator[Source]:
         return
     for below in sorted(path.rglob("*")):
         is_hidden = any(part.startswith((".", "_")) for part in below.relative_to(path).parts)
-        if not is_hidden and _is_readable(below.name) and below.is_file() and not _is_report(below):
+        if not is_hidden and _is_readable(below.name) and below.is_file() and not is_own(below):
             yield below
 
 
@@ -261,12 +272,21 @@ def _is_readable(name: str) -> bool:
     return name.lower().endswith(SUFFIXES)
 
 
-def _is_report(path: Path) -> bool:
-    """Whether a file is the results of a run of Carob, which are next to its journal and hold no conversations."""
+def is_own(path: Path) -> bool:
+    """Whether Carob wrote a file that holds no conversations: it may be next to those that do."""
     try:
         with path.open("rb") as file:
-            return REPORT.match(file.read(HEAD)) is not None
-    except OSError:
+            head = file.read(HEAD)
+        if head.startswith(b"SQLite format 3"):
+            with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
+                tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
+            return any(own <= tables for own in OWN_TABLES)
+        if head.startswith(b"PAR1"):
+            from pyarrow import parquet  # type: ignore[import-untyped, import-not-found, unused-ignore]
+
+            return {*parquet.read_schema(path).names} >= OWN_COLUMNS
+        return OWN.match(head) is not None
+    except (OSError, sqlite3.Error, ImportError, ValueError):
         return False  # whoever reads it says why that cannot be done
 
 
