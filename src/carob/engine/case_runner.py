@@ -155,9 +155,9 @@ class CaseRunner:
         start = Start(recipe, settings, self._secrets, list(sys.path), concurrency, project, folder)
         exact = self._policy.exact
         if on_cluster:
-            from carob.engine.ray.executor import RayExecutor
+            from carob.engine.ray.process import RayProcess
 
-            return RayExecutor(start, redactor, address=options.ray_address, total=total, exact=exact)
+            return RayProcess(start, address=options.ray_address, total=total, exact=exact)
         from carob.engine.processes.executor import ProcessExecutor
 
         pace, tell = self._policy.per_minute, self._request.notice

@@ -212,6 +212,9 @@ class Runner:
             except CarobError as error:
                 if error.exit_code == ExitCode.INTERNAL:
                     raise
+                if error.exit_code == ExitCode.INTERRUPTED:
+                    self.interrupt(error.message.removesuffix("."))
+                    return
                 self._why = self._why or f"no further case could be run: {error}"
                 self._broken = not self._interrupted
                 self._stop.set()

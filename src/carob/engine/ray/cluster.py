@@ -30,7 +30,7 @@ QUIET = {
 class ClusterLostError(CarobError):
     """The cluster is gone in the middle of a run."""
 
-    exit_code = ExitCode.INTERNAL
+    exit_code = ExitCode.INTERRUPTED
     slug = "ray-lost"
 
 

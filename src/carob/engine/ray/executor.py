@@ -234,8 +234,7 @@ class RayExecutor(Executor):
 
     def _lose(self, why: str) -> None:
         self._gone = True
-        fix = "Continue the run elsewhere: carob resume JOURNAL."
-        self._give_up(ClusterLostError(f"the Ray cluster was lost: {why}.", fix=fix))
+        self._give_up(ClusterLostError(f"the Ray cluster was lost: {why}."))
 
     def _give_up(self, error: BaseException) -> None:
         self._closing = True
