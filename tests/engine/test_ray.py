@@ -20,7 +20,7 @@ from carob.engine.processes.messages import Start
 from carob.engine.ray import executor
 from carob.engine.work import Settings
 from carob.errors import ConfigError, UsageError
-from carob.journal.redaction import Redactor
+from carob.redaction.redactor import Redactor
 from carob.system.installing import install_extra
 from carob.targets.config import TargetConfig
 

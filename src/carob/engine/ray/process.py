@@ -32,8 +32,8 @@ from carob.engine.ray.cluster import ClusterLostError
 from carob.engine.ray.executor import LEAVE, RayExecutor
 from carob.engine.work import CaseResult
 from carob.errors import CarobError
-from carob.journal.redaction import Redactor
 from carob.model.run import Item
+from carob.redaction.redactor import Redactor
 
 POLL = 0.02
 ENDED = "the Ray cluster was lost: it ended the process that talks to it"
