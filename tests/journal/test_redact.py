@@ -148,6 +148,7 @@ PLACES: dict[type[msgspec.Struct], dict[str, Any]] = {
         "error": SECRET,
         "missing_fields": (SECRET,),
         "parent": SECRET,
+        "server": SECRET,
         "unobserved": {"result": SECRET},
         "message": SECRET,
     },
