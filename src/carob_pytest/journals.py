@@ -4,29 +4,21 @@ the gates of carob.toml on it.
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from msgspec import structs
 
 from carob.analysis.compare.comparisons import compare_runs
+from carob.engine.outside_journal import OutsideJournal
 from carob.engine.work import CaseResult
 from carob.errors import ArtifactError, CarobError, ExitCode, UsageError
-from carob.journal.reader import Journal
-from carob.journal.writer import JournalWriter, begin, encode
-from carob.model.run import Footer, Header, Summary
-from carob.reports.artifacts import reserve, utc_now
+from carob.model.run import Header
 from carob.reports.escaping import terminal
 from carob.reports.run_facts import counts, incomplete
-from carob.scoring.tally import Contribution, Tally
 from carob_pytest.failures import GateFailure, describe
 from carob_pytest.runs import SuiteRun, node_name, read_suite_file
 from carob_pytest.state import SessionState
@@ -35,59 +27,13 @@ _read_header = msgspec.json.Decoder(Header).decode
 _read_result = msgspec.json.Decoder(CaseResult).decode
 
 
-class SuiteJournal:
+class SuiteJournal(OutsideJournal):
     """The journal of one suite while its session goes on."""
 
     def __init__(self, run: SuiteRun, header: Header) -> None:
+        super().__init__(run.suite, header, run.results_dir, run.project)
         self.run = run
-        self.header = header
-        self.path = reserve(run.results_dir, run.suite.file, run.suite.format, utc_now()).journal
-        begin(str(self.path), header)
-        self._writer = JournalWriter(str(self.path))
-        self._outcomes: list[tuple[int, Contribution]] = []
-        self.runs: Counter[int] = Counter()
         self.has_gate = False
-        self.summary: Summary | None = None
-
-    def add(self, case_id: str, result: CaseResult) -> None:
-        """Add the result of a case; its line is on disk when this returns."""
-        self._writer.write(bytes(result.line))
-        position = self.run.positions[case_id]
-        self.runs[position] += 1
-        self._outcomes.append((position, result.outcome))
-
-    def end(self, why: str, *, interrupted: bool = False) -> None:
-        """Write the last line, with `why` cases are missing if any are."""
-        if self.summary is not None:
-            return
-        self._writer.__exit__(None, None, None)
-        needed = 1 if self.header.until else self.header.repeat
-        complete = sum(runs >= needed for runs in self.runs.values())
-        missing = complete < self.header.total // self.header.repeat
-        most = max([self.header.repeat, *self.runs.values()])
-        if most > self.header.repeat:
-            self._raise_repeat(most)
-        tally = Tally.of(self.header)
-        for position, outcome in self._outcomes:
-            tally.add(position, outcome)
-        incomplete = (why or "cases were not run") if missing else ""
-        self.summary = structs.replace(tally.summary(), incomplete=incomplete, interrupted=interrupted and missing)
-        with JournalWriter(str(self.path)) as journal:
-            now = datetime.now(UTC).isoformat(timespec="milliseconds")
-            journal.write(encode(Footer(finished_at=now, summary=self.summary)))
-
-    def _raise_repeat(self, most: int) -> None:
-        """Cases that were run again have more runs than the header said: begin the journal anew with what is true."""
-        total = self.header.total // self.header.repeat * most
-        self.header = structs.replace(self.header, repeat=most, total=total, at_most=True)
-        with open(self.path, "rb") as file:
-            next(file)
-            begin(str(self.path), self.header, [line.rstrip(b"\n") for line in file])
-
-    @cached_property
-    def journal(self) -> Journal:
-        short = Path(os.path.relpath(self.path)) if self.path.is_relative_to(Path.cwd()) else self.path
-        return Journal(short, self.summary, project=self.run.project, file=self.path)
 
 
 class SessionJournals:
@@ -115,7 +61,7 @@ class SessionJournals:
             journal = self._journal(records["suite"], records["header"])
             journal.has_gate = journal.has_gate or records["gate"]
             for result in records["results"]:
-                journal.add(records["case"], _read_result(result))
+                journal.add(journal.run.positions[records["case"]], _read_result(result))
         except ArtifactError as error:
             self._failures[str(error)] = None
 
@@ -138,7 +84,7 @@ class SessionJournals:
             for repeat in range(
                 journal.runs[run.positions[case.id]], 1 if run.options.until else run.options.most_runs
             ):
-                journal.add(case.id, run.build_error_result(case, "worker", message, repeat))
+                journal.add(run.positions[case.id], run.build_error_result(case, "worker", message, repeat))
 
     def _run(self, nodeid: str) -> SuiteRun:
         """The run of a suite. The controller of xdist has collected none, and reads the file when it must."""

@@ -93,8 +93,17 @@ def check(trace: Trace | Mapping[str, object], **expected: Unpack[CheckKeywords]
     ExpectationError, an AssertionError with the evidence of every check that failed or could not be decided.
     """
     __tracebackhide__ = True  # pytest shows the line that asks, not this one
-    requirements: dict[str, object] = dict(expected)
     project = find_project()
+    record = judge_expected(trace, dict(expected), project)
+    if record.status is not CaseStatus.PASS:
+        raise ExpectationError(record, find_differences(record, project))
+    return record.verdict
+
+
+def judge_expected(trace: object, expected: Mapping[str, object], project: Project) -> CaseRecord:
+    """A trace and its verdict by keys of `expected`, and of the top of a suite, as the record of a case."""
+    __tracebackhide__ = True
+    requirements = dict(expected)
     around = {key: requirements.pop(key) for key in OF_SUITE if key in requirements}
     if not isinstance(trace, Trace | Mapping):
         raise _not_a_trace(trace)
@@ -102,13 +111,11 @@ def check(trace: Trace | Mapping[str, object], **expected: Unpack[CheckKeywords]
     case = read_case({"id": NAME, "prompt": prompt, "expected": requirements}, project, **around)
     observed_trace = read_trace(trace if isinstance(trace, Trace) else {**trace, "case_id": None}, case)
     verdict = verdicts.judge_case(case, observed_trace, case.catalog or catalog_for(project))
-    if verdict.status is not CaseStatus.PASS:
-        record = CaseRecord(index=0, case=case, trace=observed_trace, verdict=verdict)
-        raise ExpectationError(record, _differences(record, project))
-    return verdict
+    return CaseRecord(index=0, case=case, trace=observed_trace, verdict=verdict)
 
 
-def _differences(record: CaseRecord, project: Project) -> tuple[ComparedValues, ...]:
+def find_differences(record: CaseRecord, project: Project) -> tuple[ComparedValues, ...]:
+    """The values that failed checks of a case found to differ, for those checks that compare values."""
     checks = catalog_for(project).checks(record.case.checks)
     differences = []
     for spec, compiled, result in zip(record.case.checks, checks, record.verdict.checks, strict=False):

@@ -9,6 +9,7 @@ from carob.features.coverage.feature import FEATURE as COVERAGE
 from carob.features.draft.feature import FEATURE as DRAFT
 from carob.features.guard.feature import FEATURE as GUARD
 from carob.features.importers.feature import FEATURE as IMPORTERS
+from carob.features.judge.feature import FEATURE as JUDGE
 from carob.features.langgraph.feature import FEATURE as LANGGRAPH
 from carob.features.lint.feature import FEATURE as LINT
 from carob.features.matrix.feature import FEATURE as MATRIX
@@ -32,6 +33,7 @@ FEATURES = (
     AUDIT,
     COVERAGE,
     MCP,
+    JUDGE,
     IMPORTERS,
     LANGGRAPH,
     BROWSER,
