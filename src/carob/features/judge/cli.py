@@ -23,6 +23,9 @@ def command(schema: bool) -> int:
 
         click.echo(schema_text(), nl=False)
         return 0
-    from carob.features.judge.serving import serve
+    from carob.system.gc_pause import gc_frozen
+
+    with gc_frozen():
+        from carob.features.judge.serving import serve
 
     return serve()
