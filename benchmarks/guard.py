@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from carob.guard.conversation import GuardedConversation
-from carob.guard.install import install_guard, plan_installation
-from carob.guard.policy import load_policy
+from carob.features.guard.conversation import GuardedConversation
+from carob.features.guard.install import install_guard, plan_installation
+from carob.features.guard.policy import load_policy
 
 RULES = 20
 LENGTHS = 10, 100, 1_000

@@ -3,7 +3,7 @@
 Lines are drawn by a seed from those that the tests execute in their own process. Each is broken in a copy of `src`, and
 the tests that execute it must turn red. The exit code is 1 if fewer do than `--least`.
 
-    python -m benchmarks.mutation --since 9489c43c --seed 7 --lines 40 tests/guard tests/watch
+    python -m benchmarks.mutation --since 9489c43c --seed 7 --lines 40 tests/features/guard tests/features/watch
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     .venv/bin/python -m benchmarks.power
 
-The tables are Markdown. What must hold is held by tests/analysis/compare/test_cluster_simulations.py; this prints
+The tables are Markdown. What must hold is held by tests/features/compare/test_cluster_simulations.py; this prints
 the figures.
 """
 
@@ -11,8 +11,8 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-from carob.analysis.compare import stats
-from carob.analysis.compare.stats import Pairs
+from carob.features.compare import stats
+from carob.features.compare.stats import Pairs
 from carob.scoring.intervals import group_clusters, single_clusters
 
 CONFIDENCE = 0.95

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from carob.analysis.audit.operators.catalog import EVERY_OPERATOR
+from carob.features.audit.operators.catalog import EVERY_OPERATOR
 from carob.checks.catalog import CheckCatalog
 from carob.matchers.reading import DOLLAR_KEYS
 from carob.model.suite import DEFAULT_WEIGHTS

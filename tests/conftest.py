@@ -45,21 +45,21 @@ def pytest_configure() -> None:
 
 
 LONG = (
-    "tests/evals/", "tests/test_docs", "tests/viewer/", "tests/targets/browser/", "tests/golden/", "tests/engine/",
+    "tests/evals/", "tests/test_docs", "tests/features/viewer/", "tests/features/browser/", "tests/golden/", "tests/engine/",
     "tests/reports/html/", "tests/proxy/", "tests/conversations/", "tests/pytest_plugin/", "tests/examples/",
-    "tests/library/test_projects", "tests/analysis/audit/test_shipped_suites", "tests/cli/test_help",
+    "tests/library/test_projects", "tests/features/audit/test_shipped_suites", "tests/cli/test_help",
 )  # fmt: skip
 """Begun first, so that no worker is left alone with them in the end."""
 
 
 QUICK = (
     "tests/checks/", "tests/text/", "tests/matchers/", "tests/model/", "tests/suites/", "tests/scoring/",
-    "tests/importers/", "tests/evidence/test_", "tests/seeds/", "tests/analysis/lint/", "tests/guards/",
+    "tests/features/importers/", "tests/evidence/test_", "tests/seeds/", "tests/features/lint/", "tests/guards/",
     "tests/test_architecture", "tests/test_words",
 )  # fmt: skip
 """What needs no process, browser or database, and little time: `make check` runs it."""
 STARTS_PROCESSES = (
-    "tests/seeds/test_runner", "tests/checks/test_code.py", "tests/analysis/lint/test_lint_cli.py::test_tools_of_a",
+    "tests/seeds/test_runner", "tests/checks/test_code.py", "tests/features/lint/test_lint_cli.py::test_tools_of_a",
 )  # fmt: skip
 """Some of them all the same: these are left to the gate."""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from carob.analysis.compare.gates import GateTables
+from carob.features.compare.gates import GateTables
 from carob.errors import ExitCode
 from carob.suites.formats.catalog import find_format
 from carob.targets.config import _TargetTable, _Top

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from carob.checks.catalog import catalog_for
 from carob.errors import SuiteError
-from carob.importers.adk import CONFIG, RESPONSE, TRAJECTORY, AdkEvalSet, EvalSetReader, ExpectedTurn
+from carob.features.importers.adk import CONFIG, RESPONSE, TRAJECTORY, AdkEvalSet, EvalSetReader, ExpectedTurn
 from carob.model.suite import Case
 from carob.model.trace import ToolCall, Trace
 from carob.model.verdict import Status
@@ -130,7 +130,7 @@ def deeds(turns: Sequence[ExpectedTurn], draw: random.Random) -> Iterator[list[t
 
 def jobs(folder: Path | None) -> Iterator[Job]:
     draw = random.Random(SEED)
-    from carob.importers.adk import Call
+    from carob.features.importers.adk import Call
 
     table = [
         [ExpectedTurn(prompt, [Call(*call) for call in calls], answer, ()) for prompt, calls, answer in turns]

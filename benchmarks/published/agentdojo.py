@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import carob
 from benchmarks.published.rules import Policy
 from carob.evidence.conversation_events import read_conversation
-from carob.importers.agentdojo import read_result
+from carob.features.importers.agentdojo import read_result
 from carob.model.trace import Trace
 from carob.rules.events import RuleOutcome
 from carob.rules.monitor import judge_events

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import carob
-from carob.importers.agentdojo import find_about, read_run
+from carob.features.importers.agentdojo import find_about, read_run
 
 CONTRACTS = Path(__file__).with_name("policies") / "agentdojo"
 CHECKER = Path(__file__).with_name("agentdojo_checker.py")

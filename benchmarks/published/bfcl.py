@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import carob
-from carob.importers.bfcl.results import read_calls
+from carob.features.importers.bfcl.results import read_calls
 
 CATEGORIES = {
     "simple": "simple_python",

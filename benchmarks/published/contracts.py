@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.published.conversations import Conversation
 from benchmarks.published.effects import DOMAINS, write_tools
-from carob.importers.tau.contracts import Action, expect_writes, number_regex
+from carob.features.importers.tau.contracts import Action, expect_writes, number_regex
 
 NUMBER = re.compile(r"\d+(\.\d+)?")
 

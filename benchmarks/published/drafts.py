@@ -12,8 +12,8 @@ from pathlib import Path
 from msgspec import structs
 
 from benchmarks.published.tau_bench import published_file
-from carob.analysis.draft.draft import DraftOptions
-from carob.analysis.draft.drafting import draft_from_traces
+from carob.features.draft.draft import DraftOptions
+from carob.features.draft.drafting import draft_from_traces
 from carob.checks.catalog import catalog_for
 from carob.model.suite import Case
 from carob.model.trace import Trace

@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks.programs.published_graders import DOJO_VERSION, TAU_CLONE
 from benchmarks.published.recordings import by_hand, write_recordings
 from benchmarks.published.tau_bench import published_file, read_trajectories
-from carob.importers.agentdojo import find_about, name_run, read_run
+from carob.features.importers.agentdojo import find_about, name_run, read_run
 
 CODE = Path(__file__).parents[1] / "programs" / "published_graders.py"
 PEERS = {

@@ -21,8 +21,8 @@ from benchmarks.published.effects import write_tools
 from benchmarks.published.rules import Policy, find_domain, read_policy, read_runs, read_trace
 from carob.engine.authoring import read_trace as read_form
 from carob.evidence.conversation_events import ConversationEvents, read_conversation
-from carob.guard.decision import decide
-from carob.importers.agentdojo import find_about, read_run
+from carob.features.guard.decision import decide
+from carob.features.importers.agentdojo import find_about, read_run
 from carob.model.trace import Trace
 from carob.rules.contract import Contract
 from carob.rules.events import ConversationEvent

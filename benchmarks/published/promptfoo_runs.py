@@ -24,7 +24,7 @@ import yaml
 
 import carob
 from carob.errors import CarobError
-from carob.importers.promptfoo.suite import user_messages
+from carob.features.importers.promptfoo.suite import user_messages
 from carob.model.suite import Case, Suite
 from carob.model.verdict import CheckResult, Status
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import carob
-from carob.importers.tau.results import ENDS
+from carob.features.importers.tau.results import ENDS
 
 PARTS = ("DB", "COMMUNICATE", "ACTION")
 CUT_OFF = "a limit cut it off: no reward, whatever was done"

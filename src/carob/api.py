@@ -52,22 +52,22 @@ from carob.targets.config import read_config as read_config
 from carob.text.wording import names_of, pluralize
 
 if TYPE_CHECKING:
-    from carob.analysis.audit.graders.model import GraderAudit
-    from carob.analysis.audit.model import AuditReport
-    from carob.analysis.audit.run_audit import Auditor
-    from carob.analysis.check.judges import PreparedJudge
-    from carob.analysis.check.model import CheckReport, GroupKey
-    from carob.analysis.compare.model import Comparison, History
-    from carob.analysis.compare.references import BaselineFile
-    from carob.analysis.coverage.model import Coverage
-    from carob.analysis.draft.contrast import ContrastDraft as ContrastDraft
-    from carob.analysis.draft.draft import SuiteDraft as SuiteDraft
-    from carob.analysis.draft.rules import RulesDraft as RulesDraft
-    from carob.analysis.lint.linter import LintReport
-    from carob.analysis.matrix.columns import PlannedColumn as PlannedColumn
-    from carob.analysis.matrix.model import Matrix
-    from carob.analysis.recorded_claims import ClaimSentence
-    from carob.analysis.stress.session import StressKeywords, StressResult
+    from carob.features.graders.model import GraderAudit
+    from carob.features.audit.model import AuditReport
+    from carob.features.audit.run_audit import Auditor
+    from carob.features.check.judges import PreparedJudge
+    from carob.features.check.model import CheckReport, GroupKey
+    from carob.features.compare.model import Comparison, History
+    from carob.features.compare.references import BaselineFile
+    from carob.features.coverage.model import Coverage
+    from carob.features.draft.contrast import ContrastDraft as ContrastDraft
+    from carob.features.draft.draft import SuiteDraft as SuiteDraft
+    from carob.features.draft.rules import RulesDraft as RulesDraft
+    from carob.features.lint.linter import LintReport
+    from carob.features.matrix.columns import PlannedColumn as PlannedColumn
+    from carob.features.matrix.model import Matrix
+    from carob.features.audit.recorded_claims import ClaimSentence
+    from carob.features.stress.session import StressKeywords, StressResult
     from carob.engine.request import AnyTarget, ResumeKeywords, RunKeywords
     from carob.engine.tapes import Leak, TapeReport
     from carob.evidence.exports.record import RecordedConversation
@@ -75,13 +75,13 @@ if TYPE_CHECKING:
     from carob.plugins.project import Project as Project
     from carob.proxy.tape.file import Tape
     from carob.scoring.proofs import Proof
-    from carob.setup.inspect.inspection import Inspection
-    from carob.setup.survey.findings import FoundAgent as FoundAgent
-    from carob.setup.survey.findings import Survey as Survey
-    from carob.setup.write.plan import InitPlan as InitPlan
+    from carob.features.setup.inspect.inspection import Inspection
+    from carob.features.setup.survey.findings import FoundAgent as FoundAgent
+    from carob.features.setup.survey.findings import Survey as Survey
+    from carob.features.setup.write.plan import InitPlan as InitPlan
     from carob.targets.config import TargetConfig
-    from carob.viewer.serving import ViewerServer
-    from carob.watch.session import ConversationWatch
+    from carob.features.viewer.serving import ViewerServer
+    from carob.features.watch.session import ConversationWatch
 
 REPEATS = 5
 """How often a draft asks each prompt if the user does not say."""
@@ -175,7 +175,7 @@ def _read_base(
     name: str, header: Header, path: str, cases: Sequence[Case], folder: Path, project: Project
 ) -> dict[int, Runs]:
     # late: comparing loads SQLite, which most runs do not need
-    from carob.analysis.compare.comparisons import read_base
+    from carob.features.compare.comparisons import read_base
 
     return read_base(name, header, path, cases, folder, project)
 
@@ -299,7 +299,7 @@ def compare_runs(
     A run that was replayed from a tape is compared with one that was not only if `mix_tapes` allows it. `together` is
     the number of comparisons that are acted on at once: all of them give a false alarm no more often than one would.
     """
-    from carob.analysis.compare.comparisons import compare_runs
+    from carob.features.compare.comparisons import compare_runs
 
     runs = name_run(base), name_run(new)
     return compare_runs(*runs, results_dir, gates, confidence, find_project(), mix_tapes=mix_tapes, together=together)
@@ -310,7 +310,7 @@ acompare_runs = make_async(compare_runs)
 
 def plan_columns(targets: Sequence[str], assignments: Sequence[str], config: Config) -> list[PlannedColumn]:
     """The runs of a matrix: each target with each combination of values; one run where nothing varies."""
-    from carob.analysis.matrix.columns import plan_columns
+    from carob.features.matrix.columns import plan_columns
 
     return plan_columns(targets, assignments, config)
 
@@ -320,7 +320,7 @@ def matrix(runs: Sequence[AnyJournal], *, results_dir: str | Path | None = None)
 
     Runs that are not whole are shown and not compared; the others are compared with the first of them.
     """
-    from carob.analysis.matrix.builder import read_matrix
+    from carob.features.matrix.builder import read_matrix
 
     return read_matrix([name_run(run) for run in runs], results_dir, find_project())
 
@@ -332,14 +332,14 @@ def set_baseline(
     run: AnyJournal, *, file: str | Path | None = None, results_dir: str | Path | None = None
 ) -> BaselineFile:
     """Keep a run as the baseline of its suite: a small file next to the suite, or at another place."""
-    from carob.analysis.compare import references
+    from carob.features.compare import references
 
     return references.set_baseline(name_run(run), None if file is None else Path(file), results_dir, find_project())
 
 
 def load_baseline(file: str | Path) -> BaselineFile:
     """The baseline of a suite, or of this file."""
-    from carob.analysis.compare import references
+    from carob.features.compare import references
 
     return references.load_baseline(Path(file))
 
@@ -348,7 +348,7 @@ def history(
     folder: str | Path | None = None, *, suite: str = "", target: str = "", runs: int = 20, since: str = ""
 ) -> History:
     """The last runs of a suite against one target, case by case: what broke when, and what is flaky."""
-    from carob.analysis.compare.comparisons import build_history
+    from carob.features.compare.comparisons import build_history
 
     return build_history(folder, find_project(), most=runs, since=since, suite=suite, target=target)
 
@@ -377,8 +377,8 @@ areport = make_async(report)
 
 def auditor(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0) -> Auditor:
     """An audit that gives one case after the other, for journals too large for one report."""
-    from carob.analysis.audit.judging import Allowance
-    from carob.analysis.audit.run_audit import Auditor
+    from carob.features.audit.judging import Allowance
+    from carob.features.audit.run_audit import Auditor
 
     config = read_config(project_for(suite, journal))
     project = config.project
@@ -416,7 +416,7 @@ def audit_grader(
     `grader` is a spec such as `python:judge.py:is_right`; `traces` are journals, recordings or exports. The other
     arguments are the options of `carob audit --grader`; `on_progress` gets the traces and calls so far.
     """
-    from carob.analysis.audit.graders.session import GraderRequestOptions, audit_grader_of
+    from carob.features.graders.session import GraderRequestOptions, audit_grader_of
 
     options = GraderRequestOptions(
         seed=seed,
@@ -446,7 +446,7 @@ def coverage(
     `against`: recorded conversations, of which the kinds that no case resembles are listed; some of each are written to
     the file `unlike`, which `carob.draft` reads.
     """
-    from carob.analysis.coverage.sources import measure_coverage, write_unlike
+    from carob.features.coverage.sources import measure_coverage, write_unlike
 
     project = project_for(suite)
     loaded, journals, others = load_in(suite, project), as_journals(runs), as_journals(against)
@@ -462,7 +462,7 @@ acoverage = make_async(coverage)
 
 def read_prompts(path: str | Path) -> list[str]:
     """The prompts of a file for a draft: one a line, or the column `prompt` of a .csv file."""
-    from carob.analysis.draft.session import read_prompts
+    from carob.features.draft.session import read_prompts
 
     return read_prompts(Path(path))
 
@@ -484,8 +484,8 @@ async def adraft(
     Nothing is written: `yaml` of the draft is the text of the suite. A target whose tools may change something is only
     asked with `allow_effects`. The other arguments are those of `run`.
     """
-    from carob.analysis.draft.draft import DraftOptions
-    from carob.analysis.draft.session import adraft_target, draft_sources
+    from carob.features.draft.draft import DraftOptions
+    from carob.features.draft.session import adraft_target, draft_sources
 
     options = DraftOptions(name=name, max_cases=max_cases, keep_personal_data=keep_personal_data)
     project = find_project()
@@ -505,7 +505,7 @@ def draft_rules(sources: AnyJournal | Sequence[AnyJournal], *, name: str = "") -
 
     Nothing is written: `yaml` of the draft is the text of the contract.
     """
-    from carob.analysis.draft.session import draft_rules_of_sources
+    from carob.features.draft.session import draft_rules_of_sources
 
     return draft_rules_of_sources([*map(name_run, as_journals(sources))], name, find_project())
 
@@ -526,8 +526,8 @@ def draft_contrast(
     Nothing is written: `yaml` of the draft is the text of a suite that every good session passes, and `lines` says
     which bad ones each line catches. Raises UsageError if they differ in nothing.
     """
-    from carob.analysis.draft.draft import DraftOptions
-    from carob.analysis.draft.session import draft_contrast_of_sources
+    from carob.features.draft.draft import DraftOptions
+    from carob.features.draft.session import draft_contrast_of_sources
 
     options = DraftOptions(name=name, max_cases=max_cases, keep_personal_data=keep_personal_data)
     good, bad = ([*map(name_run, as_journals(sources))] for sources in (good, bad))
@@ -550,7 +550,7 @@ async def astress(
     `base`: a journal of the suite to start from, instead of a run; `resume`: an interrupted stress run to finish. Gives
     the run without faults where that did not come to its end.
     """
-    from carob.analysis.stress.session import StressKeywords, StressOptions, stress_suite
+    from carob.features.stress.session import StressKeywords, StressOptions, stress_suite
     from carob.engine.request import RunOptions, RunRequest, refuse_unknown
 
     refuse_unknown(how, StressKeywords)
@@ -574,7 +574,7 @@ stress = make_sync(astress)
 
 def write_broken(result: StressResult, path: str | Path) -> int:
     """Write the cells that broke as a Carob 1 suite, each with its fault and what must hold; how many there are."""
-    from carob.analysis.stress.session import write_broken
+    from carob.features.stress.session import write_broken
 
     return write_broken(result, Path(path))
 
@@ -583,8 +583,8 @@ def linter(
     target: str | TargetConfig | None = None, *, ignore: Collection[str] = ()
 ) -> Callable[[SuiteSource], LintReport]:
     """A linter of suites for a target whose tools and page are looked up once."""
-    from carob.analysis.lint.linter import check_slugs, lint_source
-    from carob.analysis.lint.target import find_target_info
+    from carob.features.lint.linter import check_slugs, lint_source
+    from carob.features.lint.target import find_target_info
 
     project = find_project()
     check_slugs(names_of("ignore", ignore) or ())
@@ -609,7 +609,7 @@ lint = make_sync(alint)
 
 def read_claims(journal: AnyJournal) -> Iterator[ClaimSentence]:
     """The sentences of recorded answers: which claim an effect, which nearly do, and which do not."""
-    from carob.analysis.recorded_claims import read_claims
+    from carob.features.audit.recorded_claims import read_claims
     from carob.engine.rescoring import open_journal
 
     project = find_project()
@@ -642,7 +642,7 @@ def check_conversations(
     default those of carob.toml. `suite`: its rules, and what its `defaults` expect. The other arguments are the options
     of `carob check`; `on_progress` is called with how many were judged and where the last one is from.
     """
-    from carob.analysis.check.session import CheckOptions, check_conversations
+    from carob.features.check.session import CheckOptions, check_conversations
 
     options = CheckOptions(
         by=by,
@@ -691,8 +691,8 @@ def open_watch(
 
     The arguments are the options of `carob watch`; `token` is the token itself. `say` gets the lines that it prints.
     """
-    from carob.watch.session import ConversationWatch, WatchOptions
-    from carob.watch.tables import StoreLimits
+    from carob.features.watch.session import ConversationWatch, WatchOptions
+    from carob.features.watch.tables import StoreLimits
 
     config = find_config()
     options = WatchOptions(
@@ -721,14 +721,14 @@ def open_watch(
 
 def expand_sources(sources: Sequence[str | Path]) -> list[str | Path]:
     """The files and folders that these names mean, which may have `*` in them."""
-    from carob.analysis.check.session import expand_sources
+    from carob.features.check.session import expand_sources
 
     return expand_sources(sources)
 
 
 def prepare_judge(rules: SuiteSource | Case) -> PreparedJudge:
     """A function that judges a trace, compiled once: by a file of rules, or by one case. It can be sent to a worker."""
-    from carob.analysis.check.judges import prepare_judge
+    from carob.features.check.judges import prepare_judge
 
     return prepare_judge(rules, find_project())
 
@@ -801,7 +801,7 @@ def serve_stdio(name: str, command: Sequence[str], environ: Mapping[str, str]) -
 
 def open_viewer(folder: str | Path | None = None, *, port: int = 0) -> ViewerServer:
     """Web pages over journals, for a browser on this machine: `run` answers, `stop` ends, `address` has the token."""
-    from carob.viewer.serving import viewer_of
+    from carob.features.viewer.serving import viewer_of
 
     config = find_config()
     usual = default_results_dir("suite.json", config)
@@ -822,8 +822,8 @@ async def ainspect(
     an address. The prompt is sent to see what comes of it, and again to prove the target. A service takes several: one
     for which a tool is called, one for which it fails.
     """
-    from carob.setup.inspect.catalog import inspect_target, target
-    from carob.setup.inspect.inspection import without_passwords
+    from carob.features.setup.inspect.catalog import inspect_target, target
+    from carob.features.setup.inspect.inspection import without_passwords
 
     config = target(where, kind, name, options or {}, find_project())
     prompts = (prompt,) if isinstance(prompt, str) else tuple(prompt or ())
@@ -835,7 +835,7 @@ inspect = make_sync(ainspect)
 
 def add_target(inspection: Inspection) -> Path:
     """Add an inspected target to the configuration of this folder, which must have none of its name; the file."""
-    from carob.setup.inspect.inspection import add
+    from carob.features.setup.inspect.inspection import add
 
     return add(inspection, find_project())
 
@@ -845,15 +845,15 @@ aadd_target = make_async(add_target)
 
 def survey_project(folder: str | Path = ".") -> Survey:
     """See what a project holds that a first suite can build on. Its files are read; nothing of it is run or asked."""
-    from carob.setup.survey.survey import survey_folder
+    from carob.features.setup.survey.survey import survey_folder
 
     return survey_folder(Path(folder), os.environ)
 
 
 def choose_agent(survey: Survey, spec: str | None = None, *, may_ask: bool = False) -> FoundAgent | None:
     """The agent that a spec names, else the likeliest found; with `may_ask`, the first that can be reached now."""
-    from carob.setup.survey.findings import parse_agent
-    from carob.setup.survey.probe import is_listening
+    from carob.features.setup.survey.findings import parse_agent
+    from carob.features.setup.survey.probe import is_listening
     from carob.targets.catalog import require_kind
     from carob.targets.config import resolve
 
@@ -879,7 +879,7 @@ async def aplan_init(
     With `may_ask`, the agent is loaded, or asked at its loopback address, and the suite drafted from what it does: with
     a greeting, and with `prompts` only if `allow_effects`, because its tools may change something.
     """
-    from carob.setup.write.plan import Consent, plan_files
+    from carob.features.setup.write.plan import Consent, plan_files
 
     consent = Consent(may_ask, allow_effects)
     return await plan_files(survey, agent, tuple(prompts), find_project(survey.folder), consent)
@@ -890,7 +890,7 @@ plan_init = make_sync(aplan_init)
 
 def plan_example(folder: str | Path = ".") -> InitPlan:
     """Plan the example: a tiny agent with a bug to find, and the suite that finds it."""
-    from carob.setup.write.plan import plan_example
+    from carob.features.setup.write.plan import plan_example
 
     return plan_example(Path(folder), find_project(folder))
 
@@ -919,6 +919,6 @@ init = make_sync(ainit)
 
 def write_plan(plan: InitPlan) -> None:
     """Write the files of a plan, all of them or none; a file that is there is never overwritten."""
-    from carob.setup.write.plan import write_together
+    from carob.features.setup.write.plan import write_together
 
     write_together(plan.folder, plan.files)

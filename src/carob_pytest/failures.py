@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from _pytest._code.code import ExceptionRepr, ReprEntryNative, ReprExceptionInfo, ReprFileLocation, ReprTraceback
 
-from carob.analysis.compare.model import GateVerdict
+from carob.features.compare.model import GateVerdict
 from carob.engine.authoring import ExpectationError
 from carob.errors import CarobError, ExitCode, SuiteError
 from carob.model.run import CaseRecord

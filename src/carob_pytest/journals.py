@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from carob.analysis.compare.comparisons import compare_runs
 from carob.engine.outside_journal import OutsideJournal
+from carob.features.compare.comparisons import compare_runs
 from carob.engine.work import CaseResult
 from carob.errors import ArtifactError, CarobError, ExitCode, UsageError
 from carob.model.run import Header

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FILES = ["action.yml", ".github/workflows/ci.yml", "docs/ci.md", "src/carob/setup/write/texts.py"]
+FILES = ["action.yml", ".github/workflows/ci.yml", "docs/ci.md", "src/carob/features/setup/write/texts.py"]
 PINNED = re.compile(r"@(?:[0-9a-f]{40} # v\d+\.\d+\.\d+|COMMIT # the commit of a release)")
 
 

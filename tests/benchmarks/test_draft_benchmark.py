@@ -9,8 +9,8 @@ import yaml
 
 import carob
 from benchmarks import drafts
-from carob.analysis.draft.draft import DraftOptions, SuiteDraft
-from carob.analysis.draft.drafting import draft_from_traces
+from carob.features.draft.draft import DraftOptions, SuiteDraft
+from carob.features.draft.drafting import draft_from_traces
 from carob.checks.catalog import catalog_for
 from carob.plugins.project import find_project
 

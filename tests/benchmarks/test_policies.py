@@ -12,7 +12,7 @@ import carob
 from benchmarks.published.__main__ import main
 from benchmarks.published.rule_audit import audit_rules, audit_table
 from benchmarks.published.rules import Policy, judge_runs, read_policy
-from carob.analysis.audit.operators.rules import break_rule
+from carob.features.audit.operators.rules import break_rule
 from carob.evidence.conversation_events import read_conversation
 from carob.evidence.merge import merge_turns
 from carob.model.trace import ToolCall, Trace

@@ -22,7 +22,7 @@ from benchmarks.published.effects import DOMAINS, write_tools
 from benchmarks.published.recordings import Success, by_hand, left_to_carob, write_recordings
 from benchmarks.published.tau_bench import read_trajectories
 from benchmarks.published.words import FAILURE, force_failures, judge_forced, judge_words
-from carob.importers.tau.contracts import number_regex
+from carob.features.importers.tau.contracts import number_regex
 
 TOOLS = """
 import json

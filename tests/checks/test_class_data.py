@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 import carob
-from carob.analysis.audit.judging import WATCHED
+from carob.features.audit.judging import WATCHED
 from carob.checks.base import Check
 from carob.checks.catalog import CHECKS
 from carob.model.check import CheckSpec
@@ -23,20 +23,20 @@ from catalogs import CATALOG
 SOURCE = Path(carob.__file__).parent
 SPELLS_FIELDS = {
     "suites/formats",
-    "importers",
+    "features/importers",
     "suites/declared.py",
-    "targets/workspaces",
-    "analysis/audit/operators",
-    "analysis/draft",
-    "analysis/lint/base.py",
-    "analysis/lint/phrases.py",
+    "features/coding/workspaces",
+    "features/audit/operators",
+    "features/draft",
+    "features/lint/base.py",
+    "features/lint/phrases.py",
 }
 """Where suites are read, or written, by the fields that they are spelled with."""
 PROTOCOLS = {
     "targets/http/ag_ui.py",
     "targets/recordings",
-    "setup/inspect/events.py",
-    "setup/inspect/drafts.py",
+    "features/setup/inspect/events.py",
+    "features/setup/inspect/drafts.py",
     "providers/gemini.py",
 }
 """Whose own words are those of checks by chance."""

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 import carob
-from carob.analysis.lint.base import TargetInfo
-from carob.analysis.lint.linter import lint_source
+from carob.features.lint.base import TargetInfo
+from carob.features.lint.linter import lint_source
 from carob.checks.effects.claims import NoFalseSuccess
 from carob.checks.effects.outcome import Outcome
 from carob.checks.effects.permitted import OnlyEffects

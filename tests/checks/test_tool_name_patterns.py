@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from carob.analysis.lint.base import TargetInfo
-from carob.analysis.lint.linter import lint
+from carob.features.lint.base import TargetInfo
+from carob.features.lint.linter import lint
 from carob.model.trace import ToolCall, Trace
 from carob.model.verdict import Status
 from carob.scoring import verdicts

@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec import structs
 
 import carob
-from carob.analysis.audit.case_audit import everywhere, parts
-from carob.analysis.audit.operators.base import Subject
+from carob.features.audit.case_audit import everywhere, parts
+from carob.features.audit.operators.base import Subject
 
 from . import desk
 from .test_refund_desk import SUITE

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from carob.targets.coding_agents.catalog import PROGRAMS
+from carob.features.coding.agents.catalog import PROGRAMS
 
 Json = dict[str, Any]
 TEST = "python3 -B -m unittest -q"

@@ -11,10 +11,10 @@ from typing import Any
 from carob.model.suite import Case
 from carob.model.trace import Trace
 from carob.targets.base import RunContext
-from carob.targets.browser import environment
-from carob.targets.browser.navigation import locate
-from carob.targets.browser.options import Place
-from carob.targets.browser.target import BrowserTarget
+from carob.features.browser import environment
+from carob.features.browser.navigation import locate
+from carob.features.browser.options import Place
+from carob.features.browser.target import BrowserTarget
 from carob.targets.config import TargetConfig
 
 FOLDER = Path(__file__).parents[1] / "targets" / "browser" / "recorded"

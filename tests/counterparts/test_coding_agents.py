@@ -10,7 +10,7 @@ import pytest
 import carob
 from carob.model.run import CaseRecord
 from carob.model.verdict import CaseStatus, CheckResult, Status
-from carob.targets.workspaces.case_workspace import why_no_processes
+from carob.features.coding.workspaces.case_workspace import why_no_processes
 from counterparts.coding_scripts import (
     AGENTS,
     BEHAVIOURS,

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from carob.guard.hook_events import Host
-from carob.guard.install import install_guard, plan_installation
-from carob.guard.journal import find_unasked, read_guard_journal
+from carob.features.guard.hook_events import Host
+from carob.features.guard.install import install_guard, plan_installation
+from carob.features.guard.journal import find_unasked, read_guard_journal
 from counterparts.environments import FOLDER, install_by_npm
 
 pytestmark = [pytest.mark.counterpart, pytest.mark.limit(600)]

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import pytest
 
 import carob
-from carob.analysis.stress.model import CellStatus
-from carob.analysis.stress.session import StressResult
+from carob.features.stress.model import CellStatus
+from carob.features.stress.session import StressResult
 from carob.model.verdict import CaseStatus
 from counterparts.environments import install_by_npm, python_with
 from scripted_model import serve

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from counterparts.environments import ROOT, python_with
-from guard.policies import CALLS, write_policy
+from features.guard.policies import CALLS, write_policy
 
 pytestmark = [pytest.mark.counterpart, pytest.mark.limit(900)]
 SCRIPT = Path(__file__).parent / "guarded" / "tool_objects.py"

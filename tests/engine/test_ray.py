@@ -17,7 +17,7 @@ import pytest
 
 import carob
 from carob.engine.processes.messages import Start
-from carob.engine.ray import executor
+from carob.features.ray import executor
 from carob.engine.work import Settings
 from carob.errors import ConfigError, UsageError
 from carob.redaction.redactor import Redactor

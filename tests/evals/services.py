@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 import uvicorn
 from msgspec import structs
 
-from carob.targets.browser.environment import AppProcess
+from carob.features.browser.environment import AppProcess
 from carob.targets.config import TargetConfig
 from dyno_agent.service import create_app
 from recordings import ROOT, shipped

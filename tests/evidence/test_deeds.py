@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from carob.checks.workspace.commands import fit, last_that_counts
+from carob.features.coding.checks.commands import fit, last_that_counts
 from carob.evidence.deeds import Deeds
 from carob.evidence.process_log import CALLS, ProcessLog, read_process_log
 from carob.model.trace import Trace

@@ -12,9 +12,9 @@ from msgspec import structs
 
 import carob
 from canvas_app.in_process import answer
-from carob.analysis.audit.run_audit import audit
-from carob.analysis.lint.linter import lint
-from carob.analysis.lint.target import target_info
+from carob.features.audit.run_audit import audit
+from carob.features.lint.linter import lint
+from carob.features.lint.target import target_info
 from carob.evidence.merge import merge_turns
 from carob.model.check import CheckSpec
 from carob.model.run import CaseRecord

@@ -11,7 +11,7 @@ import pytest
 
 import carob
 from carob.checks.catalog import catalog_for
-from carob.checks.workspace.samples import workspace_trace
+from carob.features.coding.checks.samples import workspace_trace
 from carob.matchers.reading import DOLLAR_KEYS
 from carob.model.trace import SpanNode, ToolCall, Trace
 from carob.model.verdict import Status

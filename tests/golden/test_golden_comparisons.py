@@ -10,7 +10,7 @@ from golden_runs import DECISIONS
 
 import carob
 from carob import api
-from carob.analysis.compare.model import Change, Comparison
+from carob.features.compare.model import Change, Comparison
 from dyno_agent.tools import TOOLS
 
 REPEAT = 4

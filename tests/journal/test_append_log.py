@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from carob.guard.journal import read_guard_journal
+from carob.features.guard.journal import read_guard_journal
 from carob.journal.append_log import BLOCK, USUAL_LIMITS, AppendLog, LogLimits, list_files, write_whole
-from guard.policies import DESK, write_policy
+from features.guard.policies import DESK, write_policy
 
 SIX_PROCESSES = """
 import os, sys
 import carob
-from carob.guard.journal import GuardHeader, GuardJournal
+from carob.features.guard.journal import GuardHeader, GuardJournal
 from carob.journal.append_log import LogLimits
 guard = carob.Guard(sys.argv[1])
 guard._journal = GuardJournal(sys.argv[2], GuardHeader(1, "p", ()), limits=LogLimits(200_000, 1 << 30))

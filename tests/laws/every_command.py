@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from analysis.check.conversations import write_lines
+from features.check.conversations import write_lines
 from carob.proxy.tape.file import Answer, Exchange, Tape
 from carob.proxy.tape.requests import ServiceRequest
 from journal.test_planted_secrets import ENCODINGS, SECRET, everywhere

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from importers import test_recordings_of_suites as recorded
-from importers import test_result_files as results
+from features.importers import test_recordings_of_suites as recorded
+from features.importers import test_result_files as results
 from suites.test_other_tools import FIXTURES
 
 Place = tuple[str | int, ...]

@@ -8,9 +8,9 @@ from functools import cache
 import pytest
 from msgspec import structs
 
-from carob.analysis.audit.case_audit import mutants
-from carob.analysis.audit.operators.base import Operator, Subject
-from carob.analysis.audit.operators.catalog import OPERATORS
+from carob.features.audit.case_audit import mutants
+from carob.features.audit.operators.base import Operator, Subject
+from carob.features.audit.operators.catalog import OPERATORS
 from carob.model.suite import Case
 from carob.model.verdict import CaseStatus
 from laws.coverage import LAW, Coverage, require

@@ -11,8 +11,8 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 import carob
-from analysis.check.conversations import conversation, write_lines, write_policy
-from carob.analysis.check.model import CheckReport
+from features.check.conversations import conversation, write_lines, write_policy
+from carob.features.check.model import CheckReport
 
 COUNT, EVERY = 2_000, 50
 BAD = COUNT // EVERY

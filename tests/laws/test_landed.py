@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from carob.analysis.stress.judging import judge_cell
-from carob.analysis.stress.kinds import INJECT, KINDS, read_injections
-from carob.analysis.stress.model import CellStatus
-from carob.analysis.stress.planning import Planner, StressPlan
+from carob.features.stress.judging import judge_cell
+from carob.features.stress.kinds import INJECT, KINDS, read_injections
+from carob.features.stress.model import CellStatus
+from carob.features.stress.planning import Planner, StressPlan
 from carob.model.faults import AlteredCall, Fault, Hit
 from carob.model.run import CaseRecord
 from carob.model.suite import Case
@@ -114,5 +114,5 @@ def test_a_kind_that_is_dropped_is_noticed(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_fault_of_the_case_itself_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: any altered call counts as the fault of the cell."""
-    monkeypatch.setattr("carob.analysis.stress.judging._count_landed", lambda record: len(record.trace.altered_calls))
+    monkeypatch.setattr("carob.features.stress.judging._count_landed", lambda record: len(record.trace.altered_calls))
     assert find_survived_without_landing().violations

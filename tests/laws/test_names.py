@@ -15,10 +15,10 @@ import carob
 from carob.checks.budgets import MaxCalls
 from carob.checks.tools.names import ToolCallsAny, ToolCallsNone, ToolsUsed
 from carob.evidence.conversation_events import read_conversation
-from carob.guard.hook_events import Installation, answer_event
-from carob.guard.mcp import MessageGuard
-from carob.guard.policy import load_policy
-from carob.guard.serve import DecisionServer
+from carob.features.guard.hook_events import Installation, answer_event
+from carob.features.guard.mcp import MessageGuard
+from carob.features.guard.policy import load_policy
+from carob.features.guard.serve import DecisionServer
 from carob.model.trace import ToolCall, Trace
 from carob.rules.monitor import judge_events
 from evidence.exports.sources import FILES

@@ -15,7 +15,7 @@ from carob.errors import SuiteError
 from carob.model.suite import Suite
 from carob.suites import load
 from carob.suites.formats.builder import Expectations
-from importers import test_recordings_of_suites as recorded
+from features.importers import test_recordings_of_suites as recorded
 from laws.coverage import Coverage, require
 from laws.files import AS_TEXT, SUITES, Place, SuiteText, places, remove, replace
 from laws.samples import CATALOG

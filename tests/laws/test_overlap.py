@@ -21,7 +21,7 @@ from carob.evidence.recorder import Recorder
 from carob.targets.in_process.cases import CASES, RunningCase
 from carob.targets.in_process.functions import Door, wrap_function
 from carob.targets.in_process.wrapping import WRAPPING
-from guard.policies import DESK, write_policy
+from features.guard.policies import DESK, write_policy
 from laws.coverage import Coverage, require
 
 MOST_STEPS = 20

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from carob.guard.hook_protocol import BLOCK
+from carob.features.guard.hook_protocol import BLOCK
 from cli.support import Ran
-from guard.policies import CALLS, write_policy
+from features.guard.policies import CALLS, write_policy
 
 ODD = '{ "model":"m",\r\n\t"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "echo ü"}]}]} }'
 """As no program would format it."""

@@ -13,12 +13,12 @@ import pytest
 import carob
 from carob.errors import UsageError
 from carob.evidence.recorder import Recorder
-from carob.guard.frameworks import GuardedWorld
+from carob.features.guard.frameworks import GuardedWorld
 from carob.model.faults import Fault, Stub
 from carob.proxy.faults.world import CaseWorld
 from carob.targets.in_process.cases import RunningCase
 from carob.targets.in_process.functions import Door, wrap_function
-from guard.policies import CALLS, write_policy
+from features.guard.policies import CALLS, write_policy
 from laws.callables import CALLABLES, ENDINGS, LOOK, Body, Ending, bring_about
 from laws.coverage import Coverage, require
 

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 import carob
-from carob.analysis.lint.base import TargetInfo
-from carob.analysis.lint.linter import SLUGS, lint
+from carob.features.lint.base import TargetInfo
+from carob.features.lint.linter import SLUGS, lint
 from carob.errors import ExitCode, SuiteError, UsageError
 from carob.model.suite import Case, Reply, Suite
 from carob.suites import load, loads, templates

@@ -11,7 +11,7 @@ import pytest
 
 import carob
 from carob.checks.catalog import CheckCatalog
-from carob.importers import deepeval
+from carob.features.importers import deepeval
 from carob.model.suite import Case
 from carob.plugins.project import Project
 from carob.suites import loads

@@ -18,8 +18,8 @@ from carob.evidence.recorder import Recorder
 from carob.model.trace import PossibleCall, ToolCall, Trace, TraceError
 from carob.model.verdict import Status
 from carob.targets.base import RunContext, TargetError
-from carob.targets.browser.log import TurnLog, select_own_lines, wait_until_quiet
-from carob.targets.browser.options import LogOptions
+from carob.features.browser.log import TurnLog, select_own_lines, wait_until_quiet
+from carob.features.browser.options import LogOptions
 from targets.conftest import ask, case, opened
 from targets.http.server import Asked, serving
 

@@ -19,8 +19,8 @@ import carob
 from carob.evidence.logs.events import tool_calls
 from carob.model.run import CaseRecord
 from carob.model.verdict import Status
-from carob.targets.browser.log import TurnLog
-from carob.targets.browser.options import LogOptions
+from carob.features.browser.log import TurnLog
+from carob.features.browser.options import LogOptions
 from carob.targets.config import TargetConfig
 from carob.targets.python import Conversation
 from evidence.spans.span_factory import Span, post, request, span, tool

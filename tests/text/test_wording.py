@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from carob.analysis.check.report import interval_words
+from carob.features.check.report import interval_words
 from carob.scoring.intervals import Estimate
 from carob.terminal.bar import span
 from carob.text.wording import dollars, percent

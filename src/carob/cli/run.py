@@ -177,7 +177,7 @@ def _write_matrix(results: Sequence[RunResult], folder: Path) -> None:
     if len(results) < 2:
         return
     from carob import api
-    from carob.analysis.matrix.terminal import show_matrix_page
+    from carob.features.matrix.terminal import show_matrix_page
 
     show_matrix_page(api.matrix(results), folder)
 

@@ -155,7 +155,7 @@ class CaseRunner:
         start = Start(recipe, settings, self._secrets, list(sys.path), concurrency, project, folder)
         exact = self._policy.exact
         if on_cluster:
-            from carob.engine.ray.process import RayProcess
+            from carob.features.ray.process import RayProcess
 
             return RayProcess(start, address=options.ray_address, total=total, exact=exact)
         from carob.engine.processes.executor import ProcessExecutor

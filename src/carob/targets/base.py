@@ -17,7 +17,7 @@ from carob.model.trace import ScreenMap, Trace, TraceError
 from carob.proxy.faults.world import CaseWorld
 from carob.targets.capabilities import Limits
 from carob.targets.config import TargetConfig
-from carob.targets.workspaces.case_workspace import CaseWorkspace
+from carob.features.coding.workspaces.case_workspace import CaseWorkspace
 from carob.text.wording import error_text, join_words
 
 DENIED = "denied"

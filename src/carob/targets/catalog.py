@@ -47,7 +47,7 @@ ENTRY_POINTS = "carob.targets"
 def build(config: TargetConfig) -> Target:
     """The target that a configuration asks for, with all that is around it, ready to be opened."""
     if config.kind in AGENT_KINDS:
-        from carob.targets.coding_agents.catalog import PROGRAMS  # few targets are coding agents
+        from carob.features.coding.agents.catalog import PROGRAMS  # few targets are coding agents
 
         agent = PROGRAMS[config.kind]
         ignored = (*config.ignore_files, *agent.made_files)
@@ -60,7 +60,7 @@ def build(config: TargetConfig) -> Target:
 
         inner = SpanCapture(build_inner, config, otlp)
     if config.workspace is not None:
-        from carob.targets.workspaces.wrapper import WithWorkspace  # few targets have a workspace
+        from carob.features.coding.workspaces.wrapper import WithWorkspace  # few targets have a workspace
 
         inner = WithWorkspace(inner, config, config.workspace)
     target: Target = WithSuccessRules(inner, config)

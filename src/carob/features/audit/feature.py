@@ -10,13 +10,13 @@ FEATURE = Feature(
             "audit",
             "Test the tests",
             "Measure how many wrong answers a suite, or any grader, would catch. Runs no agent.",
-            "carob.cli.audit:command",
+            "carob.features.audit.cli:command",
         ),
         Command(
             "effects",
             "Test the tests",
             "Show which recorded sentences claim an effect, and which nearly do. Runs no agent.",
-            "carob.cli.effects:command",
+            "carob.features.audit.cli_effects:command",
         ),
     ),
 )

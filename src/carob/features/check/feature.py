@@ -10,7 +10,7 @@ FEATURE = Feature(
             "check",
             "Judge and guard conversations",
             "Judge recorded conversations by rules: what share broke them, which, and since when?",
-            "carob.cli.check:command",
+            "carob.features.check.cli:command",
         ),
     ),
 )

@@ -6,12 +6,12 @@ FEATURE = Feature(
     name="coding",
     summary="runs coding agents in a copy of a folder, and looks at what became of it",
     targets=(
-        TargetKind("claude-code", "carob.targets.coding_agents.target:CodingAgentTarget", "claude-code:"),
-        TargetKind("codex", "carob.targets.coding_agents.target:CodingAgentTarget", "codex:"),
-        TargetKind("gemini", "carob.targets.coding_agents.target:CodingAgentTarget", "gemini:"),
-        TargetKind("opencode", "carob.targets.coding_agents.target:CodingAgentTarget", "opencode:openai/gpt-5"),
+        TargetKind("claude-code", "carob.features.coding.agents.target:CodingAgentTarget", "claude-code:"),
+        TargetKind("codex", "carob.features.coding.agents.target:CodingAgentTarget", "codex:"),
+        TargetKind("gemini", "carob.features.coding.agents.target:CodingAgentTarget", "gemini:"),
+        TargetKind("opencode", "carob.features.coding.agents.target:CodingAgentTarget", "opencode:openai/gpt-5"),
         TargetKind(
-            "mini-swe-agent", "carob.targets.coding_agents.target:CodingAgentTarget", "mini-swe-agent:openai/gpt-5"
+            "mini-swe-agent", "carob.features.coding.agents.target:CodingAgentTarget", "mini-swe-agent:openai/gpt-5"
         ),
     ),
 )

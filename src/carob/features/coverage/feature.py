@@ -10,7 +10,7 @@ FEATURE = Feature(
             "coverage",
             "Test the tests",
             "Show which tools, arguments, effects and rules a suite and its runs reach. Runs no agent.",
-            "carob.cli.coverage:command",
+            "carob.features.coverage.cli:command",
         ),
     ),
 )

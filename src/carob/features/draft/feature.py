@@ -10,7 +10,7 @@ FEATURE = Feature(
             "draft",
             "Start",
             "Draft a suite from recorded runs, or by sending prompts to an agent.",
-            "carob.cli.draft:command",
+            "carob.features.draft.cli:command",
         ),
     ),
 )

@@ -10,8 +10,8 @@ FEATURE = Feature(
             "guard",
             "Judge and guard conversations",
             "Hold the calls of an agent to the rules of a contract, before they are made.",
-            "carob.cli.guard:command",
+            "carob.features.guard.cli:command",
         ),
     ),
-    target_wrappers={"guard": "carob.guard.target:guard_target"},
+    target_wrappers={"guard": "carob.features.guard.target:guard_target"},
 )

@@ -6,10 +6,10 @@ FEATURE = Feature(
     name="langgraph",
     summary="runs a LangGraph graph in this process, or on its server",
     targets=(
-        TargetKind("langgraph", "carob.targets.langgraph.target:LangGraphTarget", "langgraph:module:graph"),
+        TargetKind("langgraph", "carob.features.langgraph.target:LangGraphTarget", "langgraph:module:graph"),
         TargetKind(
             "langgraph-server",
-            "carob.targets.http.langgraph_server:LangGraphServerTarget",
+            "carob.features.langgraph.server:LangGraphServerTarget",
             "langgraph-server:http://127.0.0.1:2024",
         ),
     ),

@@ -10,7 +10,7 @@ FEATURE = Feature(
             "lint",
             "Test the tests",
             "Find expectations that prove less than they seem to. Runs no agent.",
-            "carob.cli.lint:command",
+            "carob.features.lint.cli:command",
         ),
     ),
 )

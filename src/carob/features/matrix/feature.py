@@ -10,7 +10,7 @@ FEATURE = Feature(
             "matrix",
             "See what happened",
             "Show several runs side by side: cases as rows, runs as columns, answers and calls in the cells.",
-            "carob.cli.matrix:command",
+            "carob.features.matrix.cli:command",
         ),
     ),
 )

@@ -10,7 +10,7 @@ FEATURE = Feature(
             "mcp",
             "Suites and editors",
             "Let a coding agent use Carob, over MCP on stdin and stdout.",
-            "carob.cli.mcp:command",
+            "carob.features.mcp.cli:command",
         ),
     ),
 )

@@ -10,13 +10,13 @@ FEATURE = Feature(
             "init",
             "Start",
             "Find the agent of a project, write a first suite, and run it.",
-            "carob.cli.init:command",
+            "carob.features.setup.cli:command",
         ),
         Command(
             "inspect",
             "Start",
             "Send a prompt to an agent, show what Carob sees, and write its target.",
-            "carob.cli.inspect:command",
+            "carob.features.setup.cli_inspect:command",
         ),
     ),
 )

@@ -10,8 +10,8 @@ FEATURE = Feature(
             "stress",
             "Test an agent",
             "Break an agent's tools and models, and check how it reacts.",
-            "carob.cli.stress:command",
+            "carob.features.stress.cli:command",
         ),
     ),
-    settings={"stress": "carob.analysis.stress.session:StressTable"},
+    settings={"stress": "carob.features.stress.session:StressTable"},
 )

@@ -10,7 +10,7 @@ FEATURE = Feature(
             "view",
             "See what happened",
             "Show runs in a browser: every case with its evidence.",
-            "carob.cli.view:command",
+            "carob.features.viewer.cli:command",
         ),
     ),
 )

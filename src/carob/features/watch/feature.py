@@ -10,7 +10,7 @@ FEATURE = Feature(
             "watch",
             "Judge and guard conversations",
             "Judge conversations as they happen: receive spans, and say which rules they break.",
-            "carob.cli.watch:command",
+            "carob.features.watch.cli:command",
         ),
     ),
 )

@@ -24,12 +24,12 @@ from carob.suites.shapes.foreign import require_shape
 from carob.text.wording import did_you_mean, join_words
 
 RESULT_FILES = (
-    ("carob.importers.bfcl.results", "BfclResults"),
-    ("carob.importers.tau.results", "TauBenchTrajectories"),
-    ("carob.importers.tau.results", "Tau2Results"),
-    ("carob.importers.promptfoo.results", "PromptfooResults"),
-    ("carob.importers.adk", "AdkResults"),
-    ("carob.importers.agentdojo", "AgentDojoRuns"),
+    ("carob.features.importers.bfcl.results", "BfclResults"),
+    ("carob.features.importers.tau.results", "TauBenchTrajectories"),
+    ("carob.features.importers.tau.results", "Tau2Results"),
+    ("carob.features.importers.promptfoo.results", "PromptfooResults"),
+    ("carob.features.importers.adk", "AdkResults"),
+    ("carob.features.importers.agentdojo", "AgentDojoRuns"),
 )
 LARGEST = 1 << 30
 _OURS = frozenset({"case_id", "trace", "kind"})

@@ -1,1 +1,0 @@
-"""What of the declared things a suite and its runs reach: tools, arguments, effects, rules, faults, expected keys."""

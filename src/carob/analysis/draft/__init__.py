@@ -1,1 +1,0 @@
-"""A suite drafted from what an agent was seen to do."""

@@ -1,1 +1,0 @@
-"""Smells of a suite that no run shows."""

@@ -1,0 +1,269 @@
+"""A check of recorded conversations, from its options to its report."""
+
+from __future__ import annotations
+
+import glob
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, get_args
+
+from msgspec import Struct, structs
+
+from carob.features.check.changes import find_changes, judge_gate
+from carob.features.check.cluster import ClusterCheck
+from carob.features.check.judges import AnyPolicy, ConversationJudge, read_judge
+from carob.features.check.judging import judge_in_order
+from carob.features.check.kept import USUAL_MOST, KeptConversations
+from carob.features.check.model import (
+    GROUP_KEYS,
+    IN_TIME,
+    NOT_SAID,
+    CheckReport,
+    ConversationExample,
+    GroupFigures,
+    GroupKey,
+    RuleReport,
+    UnknownCause,
+)
+from carob.features.check.selection import parse_since
+from carob.features.check.shards import Judged, ShardWork, split_sources
+from carob.features.check.tally import OTHERS, ConversationTally, RuleCounts, RuleTally
+from carob.features.check.verdict_rows import VerdictRows
+from carob.features.check.writing import FORMATS, write_report
+from carob.errors import UsageError
+from carob.evidence.exports.files import Source
+from carob.evidence.exports.reading import read_conversations
+from carob.evidence.exports.storage import is_address
+from carob.options import ExecutorName
+from carob.plugins.project import Project
+from carob.redaction.named import named_redactor
+from carob.redaction.personal_data import Discretion
+from carob.text.wording import join_words, quoted
+
+MOST_ROWS: Final = 400
+"""So many groups are in a report; of more, those with the greatest share of broken conversations."""
+STDIN: Final = "-"
+JOURNAL: Final = ".jsonl"
+PARQUET: Final = ".parquet"
+
+OnProgress = Callable[[int, str], None]
+"""Called with how many conversations were judged, and where the last one is from."""
+
+
+class CheckOptions(Struct, frozen=True, kw_only=True):
+    """What is checked and how, as `carob check` has it."""
+
+    by: GroupKey | None = None
+    since: str = ""
+    where: str = ""
+    sample: int | None = None
+    max_broken: float | None = None
+    allow_unknown: bool = False
+    workers: int | None = None
+    executor: ExecutorName = "processes"
+    ray_address: str | None = None
+    format: str = ""
+    keep_personal_data: bool = False
+    outputs: tuple[Path, ...] = ()
+    """What is written, each in the format of its suffix."""
+    keep: int = USUAL_MOST
+
+    def outputs_in(self, suffix: str) -> list[Path]:
+        return [path for path in self.outputs if path.suffix == suffix]
+
+
+def check_conversations(
+    sources: Sequence[Source],
+    policies: Sequence[AnyPolicy],
+    suite: AnyPolicy | None,
+    options: CheckOptions,
+    project: Project,
+    on_progress: OnProgress | None = None,
+) -> CheckReport:
+    """Judge the conversations of these files. Nothing is in memory but figures, examples and a random sample."""
+    _refuse(options)
+    judge = read_judge(policies, suite, project)
+    source = _JudgedSources(judge, options)
+    paths = expand_sources(sources)
+    began = time.monotonic()
+    tally = ConversationTally(len(judge.names), options.by)
+    discretion = Discretion(options.keep_personal_data, named_redactor())
+    with ExitStack() as files:
+        kept = [
+            files.enter_context(KeptConversations(path, judge, options.keep, discretion))
+            for path in options.outputs_in(JOURNAL)
+        ]
+        rows = [files.enter_context(VerdictRows(path, judge.names, discretion)) for path in options.outputs_in(PARQUET)]
+        for conversation, outcomes in source.judge(paths):
+            if tally.add(conversation, outcomes):
+                for journal in kept:
+                    journal.add(conversation)
+            for table in rows:
+                table.add(conversation, outcomes)
+            if on_progress is not None and not tally.judged % 64:
+                on_progress(tally.judged, conversation.source)
+        policy_names = [name_policy(policy) for policy in [*policies, *([suite] if suite is not None else [])]]
+        report = build_report(judge, tally, options, discretion)
+        report = structs.replace(
+            named_redactor().redact(report),
+            sources=tuple(map(str, paths)),
+            policies=tuple(policy_names or project.rules),
+            selected=source.selected,
+            seconds=round(time.monotonic() - began, 3),
+        )
+        for journal in kept:
+            journal.write(report)
+            report = structs.replace(report, kept=journal.describe())
+    for path in options.outputs:
+        if path.suffix in FORMATS:
+            write_report(report, path)
+    return report
+
+
+class _JudgedSources:
+    """Where conversations are judged; `selected` says how many were chosen once all are judged."""
+
+    def __init__(self, judge: ConversationJudge, options: CheckOptions) -> None:
+        self._options = options
+        now = datetime.now(UTC)
+        since = parse_since(options.since, now) if options.since else None
+        keep = options.keep if options.outputs_in(JOURNAL) else 0
+        self._work = ShardWork(judge, options.format, since, options.where, options.sample, keep)
+        self._selector = self._work.selector()
+        self.selected = self._selector.counts
+
+    def judge(self, paths: Sequence[Source]) -> Iterator[Judged]:
+        """Each conversation with the outcomes of the rules that something in it triggered."""
+        options = self._options
+        if options.executor == "ray":
+            if any(str(path) == STDIN for path in paths):
+                message = "a Ray cluster cannot read standard input."
+                raise UsageError(message, fix="Name the file, or leave out --executor ray.", slug="bad-option")
+            cluster = ClusterCheck(self._work, options.ray_address, options.workers)
+            yield from cluster.judge(split_sources(paths, options.format))
+            self.selected = cluster.selected
+            return
+        chosen = self._selector.select(read_conversations(paths, format=options.format))
+        yield from judge_in_order(self._work.judge, chosen, options.workers or 1)
+        self.selected = self._selector.counts
+
+
+def _refuse(options: CheckOptions) -> None:
+    if options.by is not None and options.by not in GROUP_KEYS:
+        message = f"{options.by!r} is not a way to group conversations."
+        raise UsageError(message, fix=f"Group them by {join_words(GROUP_KEYS)}.", slug="bad-option")
+    if options.max_broken is not None and not 0 <= options.max_broken < 1:
+        fix = "Give a share from 0 to under 1, such as 0.005, or 0.5% on the command line."
+        raise UsageError(f"{options.max_broken} is not a share.", fix=fix, slug="bad-option")
+    if options.executor not in get_args(ExecutorName):
+        fix = f"Use {join_words(get_args(ExecutorName))}."
+        raise UsageError(f"{options.executor!r} is not an executor.", fix=fix, slug="bad-option")
+    written = [*FORMATS, JOURNAL, PARQUET]
+    if f".{options.format}" in written:
+        message = f"--format is the format of the sources, and {quoted(options.format)} is none."
+        raise UsageError(message, fix=f"For a report, write -o report.{options.format}", slug="bad-option")
+    for path in options.outputs:
+        if path.suffix not in (*FORMATS, JOURNAL, PARQUET):
+            known = join_words([*FORMATS, f"{PARQUET} (verdicts)", f"{JOURNAL} (a journal)"])
+            fix = f"Give it one of {known}."
+            raise UsageError("its name does not say a format.", where=str(path), fix=fix, slug="bad-option")
+
+
+def expand_sources(sources: Sequence[Source]) -> list[Source]:
+    """The files and folders that are named; one with `*` means those that match. Raises UsageError for nothing."""
+    if not sources:
+        fix = "Name exports, folders of them, or - for standard input."
+        raise UsageError("there is nothing to check.", fix=fix, slug="no-traces")
+    expanded: list[Source] = []
+    for source in sources:
+        name = str(source)
+        if is_address(source):
+            expanded.append(source)
+        elif glob.has_magic(name) and not os.path.exists(name):
+            matches = sorted(glob.glob(name, recursive=True))
+            if not matches:
+                raise UsageError("no file matches this.", where=name, fix="Check the path.", slug="no-traces")
+            expanded += map(Path, matches)
+        else:
+            expanded.append(Path(name))
+    return list(dict.fromkeys(expanded))
+
+
+def name_policy(policy: AnyPolicy) -> str:
+    """What a policy is called: its file."""
+    is_text = isinstance(policy, str) and ("\n" in policy or policy.lstrip().startswith(("{", "[")))
+    return str(policy) if isinstance(policy, str | Path) and not is_text else "(rules)"
+
+
+def build_report(
+    judge: ConversationJudge, tally: ConversationTally, options: CheckOptions, discretion: Discretion
+) -> CheckReport:
+    """The figures of everything that was counted."""
+    tested = sum(1 for rule in tally.rules if rule.total.held or rule.total.broken or rule.total.unknown)
+    rules = [
+        _report_rule(name, why, rule, tested, options, discretion)
+        for name, why, rule in zip(judge.names, judge.reasons, tally.rules, strict=True)
+    ]
+    return CheckReport(
+        sources=(),
+        policies=(),
+        formats=tuple(tally.formats),
+        rules=tuple(rules),
+        judged=tally.judged,
+        clean=tally.clean,
+        broken=tally.broken,
+        unknown=tally.unknown,
+        untriggered=tally.untriggered,
+        by=options.by,
+        unit="user" if tally.users else "conversation",
+        users=tally.users,
+        without_session=tally.without_session,
+        unread=tally.unread,
+        unread_at=tuple(map(discretion.text, tally.unread_at)),
+        unguarded=tally.unguarded,
+        first_unguarded=None if tally.first_unguarded is None else _mask_example(discretion, tally.first_unguarded),
+        first_at=tally.first_at,
+        last_at=tally.last_at,
+        max_broken=options.max_broken,
+        allow_unknown=options.allow_unknown,
+        masked=not options.keep_personal_data,
+    )
+
+
+def _report_rule(
+    name: str, why: str, rule: RuleTally, tested: int, options: CheckOptions, discretion: Discretion
+) -> RuleReport:
+    gate = None if options.max_broken is None else judge_gate(name, rule.total, options.max_broken, tested)
+    groups = [*rule.groups.items()]
+    return RuleReport(
+        name,
+        why,
+        rule.total.figures(),
+        tuple(
+            GroupFigures(discretion.text(group), cell.figures()) for group, cell in _order_groups(groups, options.by)
+        ),
+        find_changes(groups, options.by, tested, discretion.text) if options.by else (),
+        tuple(UnknownCause(discretion.text(c.cause), c.conversations, discretion.text(c.example)) for c in rule.causes),
+        tuple(_mask_example(discretion, each) for each in rule.examples.first),
+        tuple(_mask_example(discretion, each) for each in rule.examples.worst),
+        gate,
+    )
+
+
+def _mask_example(discretion: Discretion, example: ConversationExample) -> ConversationExample:
+    return structs.replace(discretion.redact(example), source=example.source)
+
+
+def _order_groups(groups: Iterable[tuple[str, RuleCounts]], by: GroupKey | None) -> Iterator[tuple[str, RuleCounts]]:
+    """Days and weeks in order, others by how many conversations broke the rule; what is not known is last."""
+
+    def place(group: tuple[str, RuleCounts]) -> tuple[bool, int, str]:
+        name, cell = group
+        return name in (NOT_SAID, OTHERS), 0 if by in IN_TIME else -cell.broken, name
+
+    ordered = sorted(groups, key=place)
+    yield from ordered[:MOST_ROWS] if by not in IN_TIME else ordered[-MOST_ROWS:]

@@ -1,0 +1,16 @@
+"""The coding agents that have a preset, by the word before the colon."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from carob.features.coding.agents.claude_code import ClaudeCode
+from carob.features.coding.agents.codex import Codex
+from carob.features.coding.agents.gemini import GeminiCli
+from carob.features.coding.agents.mini_swe_agent import MiniSweAgent
+from carob.features.coding.agents.opencode import OpenCode
+from carob.features.coding.agents.program import AgentProgram
+
+PROGRAMS: Mapping[str, type[AgentProgram]] = {
+    agent.name: agent for agent in (ClaudeCode, Codex, GeminiCli, OpenCode, MiniSweAgent)
+}

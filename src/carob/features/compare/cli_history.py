@@ -1,0 +1,40 @@
+"""`carob history`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from carob.cli.options import AT_LEAST_ONE, PATH
+
+
+@click.command()
+@click.argument("folder", required=False, type=PATH)
+@click.option("--suite", metavar="SUITE", help="Runs of this suite (default: the one that was run last).")
+@click.option("-t", "--target", metavar="T", help="Runs against this target (default: that of the last run).")
+@click.option("--runs", type=AT_LEAST_ONE, default=20, help="Maximum number of runs.")
+@click.option("--since", metavar="DATE", help="Only runs since this date, such as 2026-11-01.")
+@click.option("--flaky", is_flag=True, help="Only flaky cases.")
+@click.option("--format", "form", type=click.Choice(["terminal", "json"]), default="terminal")
+def command(
+    folder: Path | None, suite: str | None, target: str | None, runs: int, since: str | None, flaky: bool, form: str
+) -> int:
+    """Show the results of each case in the last runs against one target: when it first broke, how often it is flaky.
+
+    \b
+    Examples:
+      carob history
+      carob history carob-results --flaky
+      carob history --since 2026-01-01 --format json
+    """
+    from msgspec import structs
+
+    from carob import api
+    from carob.features.compare.terminal import show_history
+
+    history = api.history(folder, suite=suite or "", target=target or "", runs=runs, since=since or "")
+    if flaky:
+        history = structs.replace(history, cases=tuple(case for case in history.cases if case.is_flaky))
+    show_history(history, form)
+    return 0

@@ -1,0 +1,76 @@
+"""Auditing a grader that a spec names, on the traces of files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from carob.features.graders.calling import GraderSettings, open_grader
+from carob.features.graders.model import GraderAudit
+from carob.features.graders.mutants import CLAIMS
+from carob.features.graders.run_audit import GraderAuditOptions, OnProgress, audit_grader
+from carob.features.graders.sources import read_subjects
+from carob.features.audit.judging import Allowance
+from carob.checks.catalog import catalog_for
+from carob.engine import rescoring
+from carob.errors import UsageError
+from carob.targets.config import Config
+from carob.text.wording import did_you_mean, join_words
+
+ALL = "all"
+
+
+class GraderRequestOptions(Struct, frozen=True, kw_only=True):
+    """What the command line and the library say of an audit of a grader."""
+
+    seed: int = 0
+    asks: int = 3
+    threshold: float | None = None
+    timeout: float = 60.0
+    min_caught: Sequence[str | float] = ()
+    verdicts: Path | None = None
+    reviews: Path | None = None
+
+
+def audit_grader_of(
+    spec: str,
+    traces: Sequence[str],
+    options: GraderRequestOptions,
+    config: Config,
+    on_progress: OnProgress | None = None,
+) -> GraderAudit:
+    """Read what is asked for, open the grader, and audit it."""
+    project = config.project
+    min_caught = parse_min_caught(options.min_caught)
+    subjects = read_subjects(traces, project, options.seed)
+    allowance = Allowance(*rescoring.resolve_allowances(None, None, None, config)[:2])
+    settings = GraderSettings(options.timeout, options.threshold)
+    audit_options = GraderAuditOptions(
+        seed=options.seed, asks=options.asks, min_caught=min_caught, store=options.verdicts, reviews=options.reviews
+    )
+    grader = open_grader(spec, settings, project, [Path(project.folder), Path.cwd()], allowance)
+    declared = {tool: tuple(words) for tool, words in catalog_for(project).declared.effects.items()}
+    redactor = rescoring.configured_redactor(config)
+    return audit_grader(grader, spec, subjects, traces, declared, audit_options, redactor, on_progress)
+
+
+def parse_min_caught(bounds: Iterable[str | float]) -> dict[str, float]:
+    """`0.9`, or `calls=0.9`: the bound of a gate by the claim that it is about, or for all of them."""
+    parsed: dict[str, float] = {}
+    for bound in bounds:
+        name, equals, number = str(bound).rpartition("=")
+        name = name.strip() if equals else ALL
+        if name not in (*CLAIMS, ALL):
+            fix = did_you_mean(name, CLAIMS) or f"Claims are about {join_words([*CLAIMS], 'or')}."
+            raise UsageError(f"--min-caught: there is no kind of claim {name!r}.", fix=fix, slug="bad-option")
+        try:
+            share = float(number)
+        except ValueError:
+            share = -1.0
+        if not 0 <= share <= 1:
+            fix = "Write --min-caught 0.9, or --min-caught calls=0.9."
+            raise UsageError(f"--min-caught: {number!r} is not a share.", fix=fix, slug="bad-option")
+        parsed[name] = share
+    return parsed

@@ -1,0 +1,164 @@
+"""`promptfoo eval -o results.json`, `.jsonl` or `.csv`: the answers of a run, of each test, prompt and provider."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Required, TypedDict
+
+from carob.features.importers.promptfoo.suite import describe_identity, user_messages
+from carob.features.importers.promptfoo.templates import BadTemplateError, render
+from carob.suites.diagnostics import refuse
+from carob.suites.shapes.foreign import decode_json
+from carob.targets.recordings.result_files import RecordedCase, ResultFile, TableRow
+
+_ANSWERS = re.compile(r"\[(?P<provider>[^\]]+)\] (?P<label>.*)", re.DOTALL)
+_OLD_CELL = re.compile(r"\[(PASS|FAIL|ERROR)\] \([^)]*\)\s*(.*?)(?:\n\n(?:Pass|Fail) Reason: .*)?", re.DOTALL)
+_ESCAPED = re.compile(r"'(?=[\s\u200b-\u200d]*[=+\-@])")
+"""What promptfoo writes before a cell that a spreadsheet would take for a formula."""
+_FILE = re.compile(r"\A(?:/|[A-Za-z]:\\)[^\n:]*\.(?:txt|j2|json|jsonl|ya?ml): ")
+"""What it writes before a prompt of a file in a table."""
+
+
+class _Prompt(TypedDict, total=False):
+    raw: Required[str]
+
+
+class _Tokens(TypedDict, total=False):
+    prompt: float
+    completion: float
+
+
+class _Response(TypedDict, total=False):
+    output: Any
+    error: str
+    tokenUsage: _Tokens
+    cost: float
+    finishReason: str
+
+
+class _Provider(TypedDict, total=False):
+    id: str
+    label: str
+
+
+class _Metadata(TypedDict, total=False):
+    conversationId: str | int
+
+
+class _TestCase(TypedDict, total=False):
+    description: str
+    metadata: _Metadata
+
+
+class _Row(TypedDict, total=False):
+    prompt: Required[str | _Prompt]
+    provider: str | _Provider
+    vars: dict[str, Any]
+    testCase: _TestCase
+    response: _Response
+    output: Any
+    error: str
+    latencyMs: float
+    cost: float
+    testIdx: int
+    promptIdx: int
+
+
+class _Summary(TypedDict):
+    results: list[_Row]
+
+
+class _File(TypedDict):
+    results: _Summary
+
+
+class PromptfooResults(ResultFile):
+    shape: ClassVar = _File | list[_File | _Row | TableRow]
+
+    def recognizes(self, first: object) -> bool:
+        if not isinstance(first, dict):
+            return False
+        results = first.get("results")
+        is_whole = isinstance(results, dict) and isinstance(results.get("results"), list)
+        is_table = any(_ANSWERS.fullmatch(name) for name in first.get("columns") or () if isinstance(name, str))
+        return is_whole or is_table or {"testIdx", "promptIdx", "prompt"} <= first.keys()
+
+    def read(self, values: Sequence[Any]) -> Iterator[RecordedCase]:
+        rows: list[Mapping[str, Any]] = []
+        for value in values:
+            if "cells" in value:
+                rows += _read_cells(value["columns"], value["cells"])
+            else:
+                rows += value["results"]["results"] if "results" in value else [value]
+        # They are written as they come in; tests that nothing else distinguishes have results in the order of tests.
+        rows.sort(key=lambda row: (row.get("testIdx", 0), row.get("promptIdx", 0)))
+        yield from map(_read_row, rows)
+
+
+def _read_row(row: Mapping[str, Any]) -> RecordedCase:
+    prompt, provider = row["prompt"], row.get("provider") or ""
+    raw: str = prompt if isinstance(prompt, str) else prompt["raw"]
+    test = row.get("testCase") or {}
+    conversation = (test.get("metadata") or {}).get("conversationId")
+    identity = describe_identity(raw, row.get("vars"), test.get("description"), conversation)
+    name = provider if isinstance(provider, str) else provider.get("label") or provider.get("id") or ""
+    said = tuple(user_messages(raw)) or (raw,)
+    numbered = "testIdx" in row
+    return RecordedCase(said[-1], _form(row), said=said, identity=identity, provider=name, is_numbered=numbered)
+
+
+def _read_cells(columns: Sequence[str], cells: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+    found = [(index, match) for index, name in enumerate(columns) if (match := _ANSWERS.fullmatch(name))]
+    row = dict(zip(columns[: found[0][0]], (_unescape(cell) for cell in cells), strict=False))
+    description = row.pop("Description", "")
+    for index, match in found:
+        text, status = cells[index], columns[index + 1 : index + 2]
+        old = _OLD_CELL.fullmatch(text)
+        failed = cells[index + 1] == "ERROR" if status == ["Status"] else bool(old and old[1] == "ERROR")
+        answer = _unescape(text) if status == ["Status"] else old[2] if old else text
+        try:
+            raw = render(_FILE.sub("", match["label"]), row)
+        except BadTemplateError as error:
+            message = f"the prompt of the column {columns[index]!r} is not known: {error}. Use results.json."
+            raise refuse(message, "bad-table") from None
+        response = {"error": answer or "the run contains no answer"} if failed else {"output": answer}
+        test = {"description": description} if description else {}
+        yield {"prompt": raw, "provider": match["provider"], "vars": row, "testCase": test, "response": response}
+
+
+def _unescape(cell: str) -> str:
+    return cell[1:] if _ESCAPED.match(cell) else cell
+
+
+def _form(row: Mapping[str, Any]) -> dict[str, Any]:
+    response = row.get("response") or {}
+    output = response.get("output", row.get("output"))
+    if output is None:
+        return {"error": row.get("error") or response.get("error") or "the run contains no answer"}
+    calls = tool_calls(output)
+    form: dict[str, Any] = {"final_message": output if isinstance(output, str) else json.dumps(output)}
+    form |= {"tool_calls": calls} if calls is not None else {}
+    form |= {"duration_ms": row["latencyMs"]} if row.get("latencyMs") is not None else {}
+    if used := response.get("tokenUsage"):
+        form["tokens"] = {"input": used.get("prompt"), "output": used.get("completion")}
+    cost = response.get("cost", row.get("cost"))
+    form |= {"metadata": {"cost_usd": cost}} if cost is not None else {}
+    reason = response.get("finishReason")
+    return {**form, **({"ended_by": "itself" if reason == "stop" else reason} if reason is not None else {})}
+
+
+def tool_calls(output: Any) -> list[dict[str, Any]] | None:
+    """The calls that an answer asks for, as OpenAI writes them; None if it is words."""
+    listed = output.get("tool_calls") if isinstance(output, dict) else output
+    if not isinstance(listed, list) or not listed:
+        return None
+    calls = []
+    for call in listed:
+        function = call.get("function") if isinstance(call, dict) else None
+        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+            return None
+        arguments = function.get("arguments")
+        calls.append({"name": function["name"], "arguments": decode_json(arguments, arguments)})
+    return calls

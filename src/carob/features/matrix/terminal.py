@@ -1,0 +1,95 @@
+"""A matrix in a terminal: a line for each run, then the cases that come out differently."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path, PurePath
+from typing import Final
+
+import click
+
+from carob.features.matrix.model import Matrix, MatrixCell, RowKind
+from carob.features.matrix.report import (
+    cell_words,
+    describe_against,
+    describe_column,
+    headline,
+    matrix_html,
+    matrix_json,
+    matrix_markdown,
+)
+from carob.reports.artifacts import open_atomic, safe_stem, stamp, utc_now
+from carob.reports.escaping import terminal
+from carob.terminal.screen import BOLD, GREEN, RED, YELLOW, paint, show, wants_colour
+
+ROWS: Final = 30
+NAME: Final = 40
+LINE: Final = 300
+
+
+def show_matrix(matrix: Matrix, form: str, output: Path | None) -> None:
+    """Print a matrix in this format; or write that into a file, and print the words."""
+    if output is not None:
+        with open_atomic(output, replace=True) as out:
+            out.write(_format_as(matrix, form))
+    elif form != "terminal":
+        click.echo(_format_as(matrix, form).decode(), nl=False)
+        return
+    show(sys.stdout, "".join(f"{line}\n" for line in matrix_lines(matrix, colour=wants_colour(sys.stdout, os.environ))))
+
+
+def show_matrix_page(matrix: Matrix, folder: Path) -> None:
+    """Print a matrix that was just run, and write its page next to the journals."""
+    name = f"{safe_stem(PurePath(matrix.suite).stem)}-matrix-{stamp(utc_now())}.html"
+    with open_atomic(folder / name) as out:
+        out.write(matrix_html(matrix))
+    click.echo()
+    show_matrix(matrix, "terminal", None)
+    click.echo(f"  {terminal(str(out.path))}")
+
+
+def _format_as(matrix: Matrix, form: str) -> bytes:
+    if form == "terminal":
+        return "".join(f"{line}\n" for line in matrix_lines(matrix)).encode()
+    return {"json": matrix_json, "markdown": matrix_markdown, "html": matrix_html}[form](matrix)
+
+
+def matrix_lines(matrix: Matrix, *, colour: bool = False) -> Iterator[str]:
+    """The whole matrix, line by line."""
+    yield paint(terminal(headline(matrix), LINE), BOLD, colour)
+    for letter, column in zip(_letters(), matrix.columns, strict=False):
+        models = f" ({', '.join(column.models)})" if column.models else ""
+        figures = "; ".join(describe_column(column))
+        yield f"  {letter}  {terminal(column.label + models, LINE)}: {terminal(figures, LINE)}"
+        if against := describe_against(matrix, column):
+            yield f"     {terminal(against, LINE)}"
+    rows = [row for row in matrix.rows if row.kind is RowKind.OUTCOME]
+    if rows:
+        names = [terminal(row.id, NAME) for row in rows[:ROWS]]
+        wide = max(map(len, names))
+        cells = [[cell_words(cell) for cell in row.cells] for row in rows[:ROWS]]
+        widths = [max(len(row[number]) for row in cells) for number in range(len(matrix.columns))]
+        yield ""
+        heads = "  ".join(f"{letter:<{size}}" for letter, size in zip(_letters(), widths, strict=False))
+        yield f"  {'':<{wide}}  {heads}".rstrip()
+        for name, row, words in zip(names, rows, cells, strict=False):
+            shown = "  ".join(
+                paint(f"{text:<{size}}", _colour(cell), colour)
+                for text, size, cell in zip(words, widths, row.cells, strict=True)
+            )
+            yield f"  {name:<{wide}}  {shown}".rstrip()
+    if len(rows) > ROWS:
+        yield f"  and {len(rows) - ROWS} more; the page shows all of them"
+    yield from (f"note: {terminal(note, LINE)}" for note in matrix.notes)
+
+
+def _letters() -> Iterator[str]:
+    yield from (chr(ord("A") + number) for number in range(26))
+
+
+def _colour(cell: MatrixCell | None) -> str:
+    if cell is None or not cell.judged:
+        return RED if cell and cell.errors else ""
+    return GREEN if cell.passed == cell.judged and not cell.errors else YELLOW if cell.passed else RED

@@ -1,0 +1,323 @@
+"""The pages of the viewer, their addresses, and the guard before them: no other machine, no other site, no writing."""
+
+from __future__ import annotations
+
+from functools import wraps
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from starlette.applications import Starlette
+from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.routing import Route
+
+from carob.checks.catalog import catalog_for
+from carob.errors import CarobError, UsageError
+from carob.journal.index import CaseFilter, Index, IndexedRun
+from carob.plugins.project import Project, token_prices
+from carob.reports.html.case_view import CaseSetting
+from carob.reports.html.pages import assets, environment, find_own_file, fragment, record_json
+from carob.reports.suite_lines import SuiteLines, suite_lines
+from carob.system.loopback_auth import LoopbackGuard, RefusedRequest
+from carob.features.viewer import pages, run_list
+from carob.features.viewer.pages import OfRun
+from carob.features.viewer.rule_pages import rules_page
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.requests import Request
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+TEMPLATES: Final = Path(__file__).parent / "templates"
+LARGEST_NUMBER: Final = 1 << 31
+LONGEST_WORDS: Final = 500
+ICON: Final = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#c08a1e" d="M8 1l6 6-6 8-6-8z"/></svg>'
+)
+FIELDS: Final = ("status", "category", "tag", "check", "kind", "text", "order")
+
+
+class Viewer:
+    """Answers each address from the index, which is brought up to date first."""
+
+    def __init__(self, index: Index, project: Project) -> None:
+        self._index = index
+        self._project = project
+        self._prices = token_prices(project)
+        self._catalog = catalog_for(project)
+
+    def runs(self, request: Request) -> Response:
+        self._index.refresh()
+        runs = self._index.runs()
+        suites = run_list.suites(self._index, runs, self._prices)
+        words = run_list.total_words(len(runs), suites)
+        return _page(request, "runs.html", suites=suites, foreign=self._index.invalid_files(), words=words)
+
+    def grid(self, request: Request) -> Response:
+        run, query = self._run(request), request.query_params
+        start = _number(query.get("start", "0"))
+        grid = pages.grid_page(self._index, run, query.get("over", ""), query.get("order", ""), start, home(request))
+        return self._run_page(request, "grid.html", run, grid=grid, overs=pages.OVERS, orders=pages.ORDERS)
+
+    def suite(self, request: Request) -> Response:
+        run = self._run(request)
+        return self._run_page(request, "suite.html", run, lines=suite_lines(run.header, self._catalog))
+
+    def run(self, request: Request) -> Response:
+        run = self._run(request)
+        chosen = _read_filter(request)
+        part = request.query_params.get("part", "")
+        if part == "live":
+            return self._live(run, home(request))
+        start = _number(request.query_params.get("start", "0"))
+        rows, total = pages.rows(self._index, run, chosen, start)
+        to = OfRun(home(request), run.key, chosen)
+        if part == "rows":
+            html = "".join(fragment("row")(row, to) for row in rows)
+            return HTMLResponse(_encode(html), headers={"X-Cases": str(total), "X-Total": str(run.summary.total)})
+        return self._run_page(
+            request,
+            "run.html",
+            run,
+            version=run.version,
+            groups=self._index.groups(run.key),
+            catalog=self._catalog,
+            choices=self._index.choices(run.key),
+            chosen=chosen,
+            rows=rows,
+            found=total,
+            to=to,
+            is_stress="stress" in run.header.options,
+            others=[other for other in self._index.runs() if other.key != run.key and _is_same_suite(other, run)][:50],
+        )
+
+    def _live(self, run: IndexedRun, start: str) -> Response:
+        """The head of a run that goes on, again and again."""
+        head = fragment("run_head")(pages.run_head(run, self._prices))
+        broke = fragment("broke")(self._index.groups(run.key), OfRun(start, run.key, CaseFilter()), self._catalog)
+        headers = {"X-Version": run.version, "X-Ended": str(int(run.ended))}
+        return HTMLResponse(_encode(head + broke), headers=headers)
+
+    def case(self, request: Request) -> Response:
+        run = self._run(request)
+        at, repeat = self._place(request)
+        to = OfRun(home(request), run.key, _read_filter(request))
+        setting = CaseSetting(run.header, self._catalog, self._prices, SuiteLines(run.header, self._catalog))
+        case = pages.case_page(self._index, run, setting, to, at, repeat)
+        if case is None:
+            raise MissingPageError
+        strip = pages.strip(self._index, run, at)
+        run_head = pages.run_head(run, self._prices)
+        return _page(request, "case.html", case=case, to=to, strip=strip if len(strip) > 1 else (), run=run_head)
+
+    def record(self, request: Request) -> Response:
+        """The raw record of a case, as text: no browser takes it for a page."""
+        record = self._index.record(self._run(request), *self._place(request))
+        if record is None:
+            raise MissingPageError
+        return Response(record_json(record), media_type="text/plain")
+
+    def file(self, request: Request) -> Response:
+        """A file of a case: one that its trace names, by its number, from the folder of its run."""
+        run = self._run(request)
+        record = self._index.record(run, *self._place(request))
+        names = list(record.trace.attachments.values()) if record else []
+        number = _number(request.path_params["number"])
+        file = find_own_file(run.path, names[number]) if number < len(names) else None
+        if file is None:
+            raise MissingPageError
+        if file.is_picture:
+            return FileResponse(file.path, media_type=file.type)
+        return FileResponse(file.path, media_type="application/octet-stream", filename=file.path.name)
+
+    def compare(self, request: Request) -> Response:
+        self._index.refresh()
+        base, new = (self._find_run(request.query_params.get(name, "")) for name in ("base", "new"))
+        try:
+            comparison = pages.compare_page(self._index, base, new, self._project, home(request))
+        except UsageError as error:  # runs without a common case are not a failure of the viewer
+            return _page(request, "trouble.html", words=str(error))
+        heads = [pages.run_head(side, self._prices) for side in (base, new)]
+        return _page(request, "compare.html", heads=heads, keys=(base.key, new.key), **comparison)
+
+    def rules(self, request: Request) -> Response:
+        run = self._run(request)
+        rule = request.query_params.get("rule", "")[:LONGEST_WORDS]
+        to = OfRun(home(request), run.key, CaseFilter())
+        return self._run_page(request, "rules.html", run, **rules_page(self._index, run, rule, to))
+
+    def audit(self, request: Request) -> Response:
+        run = self._run(request)
+        return self._run_page(request, "audit.html", run, **pages.audit_page(run))
+
+    def stress(self, request: Request) -> Response:
+        run = self._run(request)
+        return self._run_page(request, "stress.html", run, **pages.stress_page(run, home(request)))
+
+    def _run_page(self, request: Request, name: str, run: IndexedRun, **context: object) -> Response:
+        return _page(request, name, 200, key=run.key, run=pages.run_head(run, self._prices), **context)
+
+    def _run(self, request: Request) -> IndexedRun:
+        self._index.refresh()
+        return self._find_run(request.path_params["key"])
+
+    def _find_run(self, key: str) -> IndexedRun:
+        run = self._index.run(key)
+        if run is None:
+            raise MissingPageError
+        return run
+
+    def _place(self, request: Request) -> tuple[int, int]:
+        return _number(request.path_params["index"]), _number(request.path_params["repeat"])
+
+
+class MissingPageError(Exception):
+    """There is nothing at this address."""
+
+
+def application(index: Index, token: str, port: int, project: Project) -> ASGIApp:
+    """The viewer with its guard."""
+    viewer = Viewer(index, project)
+    environment(TEMPLATES).filters |= {"is_live": run_list.is_live, "trouble": run_list.trouble}
+    static = {
+        "carob.css": ("text/css", assets().style),
+        "carob.js": ("text/javascript", assets().script),
+        "icon.svg": ("image/svg+xml", ICON),
+    }
+
+    def asset(request: Request) -> Response:
+        file = static.get(request.path_params["name"])
+        return Response(file[1], media_type=file[0]) if file else _missing(request)
+
+    case_path = "/run/{key}/case/{index}/{repeat}"
+    routes = {
+        "/": viewer.runs,
+        "/run/{key}": viewer.run,
+        "/run/{key}/audit": viewer.audit,
+        "/run/{key}/rules": viewer.rules,
+        "/run/{key}/stress": viewer.stress,
+        "/run/{key}/grid": viewer.grid,
+        "/run/{key}/suite": viewer.suite,
+        case_path: viewer.case,
+        f"{case_path}/file/{{number}}": viewer.file,
+        f"{case_path}/record": viewer.record,
+        "/compare": viewer.compare,
+        "/static/{name}": asset,
+    }
+    page_routes = [Route(path, _with_error_page(answer), methods=["GET", "HEAD"]) for path, answer in routes.items()]
+    pages_of = Starlette(routes=page_routes, exception_handlers={404: lambda request, error: _missing(request)})
+    pages_of.router.redirect_slashes = False  # it would lead to an address without the token
+    return ViewerGuard(pages_of, token, port)
+
+
+def _with_error_page(answer: Callable[[Request], Response]) -> Callable[[Request], Response]:
+    """Show errors as a page of one line."""
+
+    @wraps(answer)
+    def respond(request: Request) -> Response:
+        try:
+            return answer(request)
+        except MissingPageError:
+            return _missing(request)
+        except CarobError as error:
+            return _page(request, "trouble.html", status=503, words=str(error))
+
+    return respond
+
+
+def _missing(request: Request) -> Response:
+    return _page(
+        request, "trouble.html", status=404, words="Page not found. The run may have been removed or replaced."
+    )
+
+
+def home(request: Request) -> str:
+    """The way from a page to the first one. All links are relative: the token is in the address and nowhere else."""
+    return "../" * (request.scope["raw_path"].count(b"/") - 1) or "./"
+
+
+def _page(request: Request, name: str, /, status: int = 200, **context: object) -> Response:
+    html = environment(TEMPLATES).get_template(name).render(home=home(request), **context)
+    return HTMLResponse(_encode(html), status_code=status)
+
+
+def _encode(html: str) -> bytes:
+    return str(html).encode("utf-8", "replace")
+
+
+def _read_filter(request: Request) -> CaseFilter:
+    return CaseFilter(**{name: request.query_params.get(name, "")[:LONGEST_WORDS] for name in FIELDS})
+
+
+def _number(text: str) -> int:
+    """A number in an address; anything else, or a number too large for any run, is a missing page."""
+    if not (text.isascii() and text.isdigit() and len(text) <= 10) or int(text) >= LARGEST_NUMBER:
+        raise MissingPageError
+    return int(text)
+
+
+def _is_same_suite(run: IndexedRun, other: IndexedRun) -> bool:
+    return run.header.suite == other.header.suite
+
+
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self';"
+    " base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS: Final = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+WHAT_TO_OPEN: Final = "Open the address that `carob view` printed."
+
+
+class ViewerGuard:
+    """Checks every request before it reaches a page, which sees its address without the token."""
+
+    def __init__(self, app: ASGIApp, token: str, port: int) -> None:
+        self._app = app
+        self._guard = LoopbackGuard(port, token)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        try:
+            inner = self._enter(scope)
+        except RefusedRequest as refused:
+            await _answer(send, refused.status, f"{refused.why.capitalize()}. {WHAT_TO_OPEN}\n")
+        else:
+            await self._app(inner, receive, _with_headers(send))
+
+    def _enter(self, scope: Scope) -> Scope:
+        if scope["method"] not in ("GET", "HEAD"):
+            raise RefusedRequest(HTTPStatus.METHOD_NOT_ALLOWED, "the viewer is read-only")
+        headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
+        path, query = scope["raw_path"].decode("latin-1"), scope["query_string"].decode("latin-1")
+        token = len(path) - len(self._guard.enter(f"{path}?{query}", headers).removesuffix(f"?{query}"))
+        return {**scope, "path": scope["path"][token:], "raw_path": scope["raw_path"][token:]}
+
+
+def _with_headers(send: Send) -> Send:
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            sent_names = {name for name, _ in message["headers"]}
+            extra = [
+                (name.encode(), value.encode()) for name, value in HEADERS.items() if name.encode() not in sent_names
+            ]
+            message["headers"] = [*message["headers"], *extra]
+        await send(message)
+
+    return send_with_headers
+
+
+async def _answer(send: Send, status: HTTPStatus, text: str) -> None:
+    headers = {**HEADERS, "content-type": "text/plain; charset=utf-8"}
+    pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": status, "headers": pairs})
+    await send({"type": "http.response.body", "body": text.encode()})

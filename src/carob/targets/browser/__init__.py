@@ -1,1 +1,0 @@
-"""A live web app in a real browser."""

@@ -1,1 +1,0 @@
-"""A LangGraph graph in this process."""

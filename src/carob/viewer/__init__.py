@@ -1,1 +1,0 @@
-"""Web pages over journals: they only read, they answer only this machine, and show only what they are asked for."""

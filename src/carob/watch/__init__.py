@@ -1,1 +1,0 @@
-"""Conversations judged by rules as their spans arrive."""
