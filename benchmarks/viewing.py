@@ -22,14 +22,14 @@ from benchmarks.compare import Files
 from benchmarks.measure import measured
 from benchmarks.ours import carob_rescore
 from benchmarks.ours import journal as recorded
+from carob.features.browser.environment import find_browser, launch_arguments
+from carob.features.viewer.serving import bind_port, build_server
 from carob.journal.index import Index
 from carob.journal.reader import Journal
 from carob.journal.writer import begin, encode
 from carob.plugins.project import Project
 from carob.reports.artifacts import open_atomic
 from carob.reports.html.report import HtmlReport
-from carob.features.browser.environment import find_browser, launch_arguments
-from carob.features.viewer.serving import bind_port, build_server
 
 MOST_MB, MOST_MS, MOST_TIMES, MOST_MEMORY, MOST_FIRST = 25.0, 100.0, 3.0, 1.25, 1.0
 IMPORTS = "from pathlib import Path; from carob.journal.index import Index"

@@ -8,10 +8,10 @@ import threading
 from pathlib import Path
 
 import carob
+from carob.features.browser.environment import find_browser, launch_arguments
 from carob.features.compare.report import comparison_page
 from carob.features.matrix.report import matrix_html
 from carob.journal.index import Index
-from carob.features.browser.environment import find_browser, launch_arguments
 
 IMAGES = Path(__file__).parent / "images"
 SIZE = {"width": 1180, "height": 760}

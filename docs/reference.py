@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from carob.features.audit.operators.catalog import EVERY_OPERATOR
 from carob.checks.catalog import CheckCatalog
+from carob.features.audit.operators.catalog import EVERY_OPERATOR
 from carob.matchers.reading import DOLLAR_KEYS
 from carob.model.suite import DEFAULT_WEIGHTS
 from carob.model.verdict import Group

@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from carob.features.compare.gates import GateTables
 from carob.errors import ExitCode
+from carob.features.compare.gates import GateTables
 from carob.suites.formats.catalog import find_format
 from carob.targets.config import _TargetTable, _Top
 from catalogs import CATALOG

@@ -12,9 +12,9 @@ from pathlib import Path
 from msgspec import structs
 
 from benchmarks.published.tau_bench import published_file
+from carob.checks.catalog import catalog_for
 from carob.features.draft.draft import DraftOptions
 from carob.features.draft.drafting import draft_from_traces
-from carob.checks.catalog import catalog_for
 from carob.model.suite import Case
 from carob.model.trace import Trace
 from carob.model.verdict import Status

@@ -9,9 +9,9 @@ from itertools import pairwise
 from msgspec import Struct, field, structs
 
 from benchmarks.published.rules import Policy
-from carob.features.audit.operators.rules import break_rule
 from carob.evidence.conversation_events import read_conversation
 from carob.evidence.merge import merge_turns
+from carob.features.audit.operators.rules import break_rule
 from carob.model.trace import ToolCall, Trace
 from carob.rules.events import RuleOutcome
 from carob.rules.monitor import judge_events

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 from _pytest._code.code import ExceptionRepr, ReprEntryNative, ReprExceptionInfo, ReprFileLocation, ReprTraceback
 
-from carob.features.compare.model import GateVerdict
 from carob.engine.authoring import ExpectationError
 from carob.errors import CarobError, ExitCode, SuiteError
+from carob.features.compare.model import GateVerdict
 from carob.model.run import CaseRecord
 from carob.reports.case_details import first_reason, why_not_passed
 from carob.reports.case_facts import BROKEN

@@ -9,9 +9,9 @@ import yaml
 
 import carob
 from benchmarks import drafts
+from carob.checks.catalog import catalog_for
 from carob.features.draft.draft import DraftOptions, SuiteDraft
 from carob.features.draft.drafting import draft_from_traces
-from carob.checks.catalog import catalog_for
 from carob.plugins.project import find_project
 
 TRACES = [*drafts.traces(1000)]

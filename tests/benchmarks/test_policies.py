@@ -12,9 +12,9 @@ import carob
 from benchmarks.published.__main__ import main
 from benchmarks.published.rule_audit import audit_rules, audit_table
 from benchmarks.published.rules import Policy, judge_runs, read_policy
-from carob.features.audit.operators.rules import break_rule
 from carob.evidence.conversation_events import read_conversation
 from carob.evidence.merge import merge_turns
+from carob.features.audit.operators.rules import break_rule
 from carob.model.trace import ToolCall, Trace
 from carob.rules.contract import Contract
 from carob.rules.events import RuleOutcome

@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 import carob
-from carob.features.audit.judging import WATCHED
 from carob.checks.base import Check
 from carob.checks.catalog import CHECKS
+from carob.features.audit.judging import WATCHED
 from carob.model.check import CheckSpec
 from carob.model.trace import Channel, Trace
 from carob.model.verdict import Status

@@ -10,13 +10,13 @@ import msgspec
 import pytest
 
 import carob
-from carob.features.lint.base import TargetInfo
-from carob.features.lint.linter import lint_source
 from carob.checks.effects.claims import NoFalseSuccess
 from carob.checks.effects.outcome import Outcome
 from carob.checks.effects.permitted import OnlyEffects
 from carob.checks.sample_traces import calls, says
 from carob.errors import ConfigError, SuiteError
+from carob.features.lint.base import TargetInfo
+from carob.features.lint.linter import lint_source
 from carob.model.check import CheckSpec, Declared
 from carob.model.suite import Case, Suite
 from carob.model.trace import ToolCall, Trace

@@ -8,13 +8,13 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from carob.model.suite import Case
-from carob.model.trace import Trace
-from carob.targets.base import RunContext
 from carob.features.browser import environment
 from carob.features.browser.navigation import locate
 from carob.features.browser.options import Place
 from carob.features.browser.target import BrowserTarget
+from carob.model.suite import Case
+from carob.model.trace import Trace
+from carob.targets.base import RunContext
 from carob.targets.config import TargetConfig
 
 FOLDER = Path(__file__).parents[1] / "targets" / "browser" / "recorded"

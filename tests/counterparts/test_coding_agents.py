@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import carob
+from carob.features.coding.workspaces.case_workspace import why_no_processes
 from carob.model.run import CaseRecord
 from carob.model.verdict import CaseStatus, CheckResult, Status
-from carob.features.coding.workspaces.case_workspace import why_no_processes
 from counterparts.coding_scripts import (
     AGENTS,
     BEHAVIOURS,

@@ -17,9 +17,9 @@ import pytest
 
 import carob
 from carob.engine.processes.messages import Start
-from carob.features.ray import executor
 from carob.engine.work import Settings
 from carob.errors import ConfigError, UsageError
+from carob.features.ray import executor
 from carob.redaction.redactor import Redactor
 from carob.system.installing import install_extra
 from carob.targets.config import TargetConfig

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from carob.features.coding.checks.commands import fit, last_that_counts
 from carob.evidence.deeds import Deeds
 from carob.evidence.process_log import CALLS, ProcessLog, read_process_log
+from carob.features.coding.checks.commands import fit, last_that_counts
 from carob.model.trace import Trace
 from carob.model.workspace import FileChange, WorkspaceEvidence
 

@@ -12,10 +12,10 @@ from msgspec import structs
 
 import carob
 from canvas_app.in_process import answer
+from carob.evidence.merge import merge_turns
 from carob.features.audit.run_audit import audit
 from carob.features.lint.linter import lint
 from carob.features.lint.target import target_info
-from carob.evidence.merge import merge_turns
 from carob.model.check import CheckSpec
 from carob.model.run import CaseRecord
 from carob.model.trace import Trace

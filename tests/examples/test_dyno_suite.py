@@ -8,10 +8,10 @@ import pytest
 from msgspec import structs
 
 import carob
+from carob.evidence.merge import merge_turns
 from carob.features.audit.run_audit import audit
 from carob.features.lint.linter import lint
 from carob.features.lint.target import target_info
-from carob.evidence.merge import merge_turns
 from carob.journal.reader import Journal
 from carob.model.trace import Tokens, ToolCall, Trace
 from carob.model.verdict import CaseStatus, Status

@@ -9,7 +9,7 @@ import pytest
 from golden_runs import DECISIONS
 
 import carob
-from carob import api
+from carob.features.compare import library
 from carob.features.compare.model import Change, Comparison
 from dyno_agent.tools import TOOLS
 
@@ -55,14 +55,18 @@ async def test_a_bug_a_flaky_tool_and_a_repair_are_distinguished(
 
         planted.setattr(counts, "coroutine", flaky)
         shaky = await run(folder)
-    by_bug, by_flake, mended = api.compare_runs(good, bug), api.compare_runs(good, shaky), api.compare_runs(bug, good)
+    by_bug, by_flake, mended = (
+        library.compare_runs(good, bug),
+        library.compare_runs(good, shaky),
+        library.compare_runs(bug, good),
+    )
     assert changed(by_bug, Change.BROKE)
     assert not changed(by_bug, Change.FLAKY)
     assert changed(by_flake, Change.FLAKY)
     assert not changed(by_flake, Change.BROKE)
     assert changed(mended, Change.FIXED) == changed(by_bug, Change.BROKE)
-    gates = [api.compare_runs(good, new, max_new_failures=0).gates[0].verdict for new in (bug, shaky, good)]
+    gates = [library.compare_runs(good, new, max_new_failures=0).gates[0].verdict for new in (bug, shaky, good)]
     assert gates == ["broken", "met", "met"]
-    strips = {case.id: case.strip for case in api.history(folder).cases}
+    strips = {case.id: case.strip for case in library.history(folder).cases}
     assert {case for case, strip in strips.items() if strip == "PFP"} == changed(by_bug, Change.BROKE)
     assert {case for case, strip in strips.items() if strip == "PP~"} == changed(by_flake, Change.FLAKY)

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from features.check.conversations import write_lines
 from carob.proxy.tape.file import Answer, Exchange, Tape
 from carob.proxy.tape.requests import ServiceRequest
+from features.check.conversations import write_lines
 from journal.test_planted_secrets import ENCODINGS, SECRET, everywhere
 from reports.hostile import HOSTILE
 

@@ -11,8 +11,8 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 import carob
-from features.check.conversations import conversation, write_lines, write_policy
 from carob.features.check.model import CheckReport
+from features.check.conversations import conversation, write_lines, write_policy
 
 COUNT, EVERY = 2_000, 50
 BAD = COUNT // EVERY

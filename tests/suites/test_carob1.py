@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 import carob
+from carob.errors import ExitCode, SuiteError, UsageError
 from carob.features.lint.base import TargetInfo
 from carob.features.lint.linter import SLUGS, lint
-from carob.errors import ExitCode, SuiteError, UsageError
 from carob.model.suite import Case, Reply, Suite
 from carob.suites import load, loads, templates
 from carob.suites.documents.source import read_bytes

@@ -15,11 +15,11 @@ import carob
 from carob.checks.tools.names import ToolCallsAny, ToolCallsNone
 from carob.evidence.logs.events import tool_calls
 from carob.evidence.recorder import Recorder
+from carob.features.browser.log import TurnLog, select_own_lines, wait_until_quiet
+from carob.features.browser.options import LogOptions
 from carob.model.trace import PossibleCall, ToolCall, Trace, TraceError
 from carob.model.verdict import Status
 from carob.targets.base import RunContext, TargetError
-from carob.features.browser.log import TurnLog, select_own_lines, wait_until_quiet
-from carob.features.browser.options import LogOptions
 from targets.conftest import ask, case, opened
 from targets.http.server import Asked, serving
 

@@ -17,10 +17,10 @@ import pytest
 
 import carob
 from carob.evidence.logs.events import tool_calls
-from carob.model.run import CaseRecord
-from carob.model.verdict import Status
 from carob.features.browser.log import TurnLog
 from carob.features.browser.options import LogOptions
+from carob.model.run import CaseRecord
+from carob.model.verdict import Status
 from carob.targets.config import TargetConfig
 from carob.targets.python import Conversation
 from evidence.spans.span_factory import Span, post, request, span, tool

@@ -58,13 +58,13 @@ from carob.checks.tools.calls import ToolCalls
 from carob.checks.tools.names import ToolCallF1, ToolCallsAny, ToolCallsNone, ToolsUsed, with_groups_named
 from carob.checks.tools.order import ToolOrder, ToolRequires, Trajectory
 from carob.checks.tools.validity import EndedByItself, ValidArguments
+from carob.errors import ConfigError, UsageError
 from carob.features.coding.checks.after import AfterCommand
 from carob.features.coding.checks.claims import Claims
 from carob.features.coding.checks.commands import CommandRuns
 from carob.features.coding.checks.files import Diff, Files
 from carob.features.coding.checks.reach import Network, Outside
 from carob.features.coding.checks.skills import Skills
-from carob.errors import ConfigError, UsageError
 from carob.model.check import CheckProblem, CheckSpec, Declared, Field, ParsedCheck
 from carob.model.suite import Suite
 from carob.model.verdict import Group

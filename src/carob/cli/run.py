@@ -92,12 +92,13 @@ def command(
     most = most_failures(fail_fast, max_failures)
     with gc_frozen():
         from carob import api
+        from carob.features.matrix import library
 
         project = api.find_project()
         loaded = [api.load_file(suite, project) for suite in suites]
         chosen = api.select_each(loaded, api.Selection(cases, categories, tags, keyword))
         config = api.read_config(project)
-        columns = api.plan_columns(target, matrix, config)
+        columns = library.plan_columns(target, matrix, config)
     if len(chosen) * len(columns) > 1:
         api.refuse_one_file(reports, project)
     how |= {"categories": categories, "tags": tags, "keyword": keyword, "reports": reports}
@@ -176,10 +177,10 @@ def _write_matrix(results: Sequence[RunResult], folder: Path) -> None:
     """The runs of one suite side by side: in the terminal, and as a page next to their journals."""
     if len(results) < 2:
         return
-    from carob import api
+    from carob.features.matrix import library
     from carob.features.matrix.terminal import show_matrix_page
 
-    show_matrix_page(api.matrix(results), folder)
+    show_matrix_page(library.matrix(results), folder)
 
 
 def worst_exit_code(codes: Sequence[int]) -> int:

@@ -12,12 +12,12 @@ from typing import Protocol, cast
 from carob.errors import CarobError, ConfigError, ExitCode
 from carob.evidence.recorder import Recorder
 from carob.evidence.spans.trace_context import TraceContext
+from carob.features.coding.workspaces.case_workspace import CaseWorkspace
 from carob.model.suite import Case, TurnDecision
 from carob.model.trace import ScreenMap, Trace, TraceError
 from carob.proxy.faults.world import CaseWorld
 from carob.targets.capabilities import Limits
 from carob.targets.config import TargetConfig
-from carob.features.coding.workspaces.case_workspace import CaseWorkspace
 from carob.text.wording import error_text, join_words
 
 DENIED = "denied"

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from carob.features.audit.operators.measures import FIRST_TOKEN
 from carob.checks.effects.outcome import Outcome
-from carob.features.coding.checks.samples import workspace_trace
 from carob.evidence.merge import merge_turns
+from carob.features.audit.operators.measures import FIRST_TOKEN
+from carob.features.coding.checks.samples import workspace_trace
 from carob.model.cost import COST
 from carob.model.trace import BY_ITSELF, SpanNode, Tokens, ToolCall, Trace
 from carob.model.workspace import AfterRun

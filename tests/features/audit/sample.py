@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from features.audit.support import Answer, recorded, suite_of
 from carob.journal.reader import Journal
 from carob.model.suite import Suite
+from features.audit.support import Answer, recorded, suite_of
 
 WEEK = """Signals
 - GitHub: 12 commits (30 minutes ago)

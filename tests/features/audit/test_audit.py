@@ -12,8 +12,10 @@ import pytest
 from msgspec import structs
 
 import carob
-from features.audit import sample
-from features.audit.support import Answer, audited, case, golden_of, recorded, suite_of, survivors
+from carob.checks.answer.phrases import MustSayAny
+from carob.checks.base import Check
+from carob.checks.catalog import CHECKS, CheckCatalog
+from carob.errors import JournalError
 from carob.features.audit.case_audit import audit_case, mutants
 from carob.features.audit.judging import WATCHED as KEPT_AT
 from carob.features.audit.judging import Allowance, PassingTrace, judge_trace
@@ -22,10 +24,6 @@ from carob.features.audit.operators.base import Subject
 from carob.features.audit.operators.catalog import OPERATORS
 from carob.features.audit.run_audit import Auditor, audit
 from carob.features.audit.survivors import Spelling
-from carob.checks.answer.phrases import MustSayAny
-from carob.checks.base import Check
-from carob.checks.catalog import CHECKS, CheckCatalog
-from carob.errors import JournalError
 from carob.journal.reader import Journal
 from carob.model.check import CheckSpec
 from carob.model.run import CaseRecord, Header, Summary
@@ -34,6 +32,8 @@ from carob.model.trace import ToolCall, Trace
 from carob.model.verdict import CaseStatus
 from carob.scoring import verdicts
 from catalogs import CATALOG
+from features.audit import sample
+from features.audit.support import Answer, audited, case, golden_of, recorded, suite_of, survivors
 
 HEADER = Header(
     run_id="r", suite="s.json", suite_format="eval-set", suite_sha256="", target="t", started_at="", total=1

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from cli.support import Carob, process, traces, write
 from features.audit import sample
 from features.audit.support import case
-from cli.support import Carob, process, traces, write
 
 SAYS = {"A": "The colour of the sky is blue, 7 days a week.", "B": "In the kitchen."}
 SUITE = {

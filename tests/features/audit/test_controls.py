@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from features.audit.support import audited, bare_case, case, recorded, suite_of
 from carob.features.audit.case_audit import controls
 from carob.features.audit.operators.base import Subject
 from carob.features.audit.run_audit import audit
 from carob.model.trace import ToolCall, Trace
+from features.audit.support import audited, bare_case, case, recorded, suite_of
 
 SEEN = Trace(
     case_id="A",

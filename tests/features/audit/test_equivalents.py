@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from features.audit.support import Answer, audited, bare_case
 from carob.features.audit.case_audit import EQUIVALENTS
 from carob.features.audit.operators.base import Subject
 from carob.model.trace import ToolCall, Trace
+from features.audit.support import Answer, audited, bare_case
 
 BY_NAME = {equivalent.name: equivalent for equivalent in EQUIVALENTS}
 EVENT = '{"source": "tool.find", "event": "start"}'

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from carob.checks.sample_traces import calls
 from carob.features.audit.case_audit import audit_case
 from carob.features.audit.model import CaseAudit
 from carob.features.audit.operators.base import Subject
 from carob.features.audit.operators.literal_words import ALL_THE_SAME, ALLUSION, ASKS_NOTHING, OPERATORS
 from carob.features.audit.survivors import Spelling
-from carob.checks.sample_traces import calls
 from carob.model.check import Declared
 from carob.model.suite import Case
 from carob.model.trace import Trace

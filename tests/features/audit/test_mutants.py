@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from features.audit.support import QUIET, bare_case, made
+from carob.evidence.logs.events import tool_calls
 from carob.features.audit.case_audit import EQUIVALENTS, PER_OPERATOR, mutants
 from carob.features.audit.operators.base import Mutant, Operator, Subject, is_same
 from carob.features.audit.operators.catalog import OPERATORS
-from carob.evidence.logs.events import tool_calls
 from carob.model.trace import ToolCall, Trace
+from features.audit.support import QUIET, bare_case, made
 
 NAMED = {operator.name: operator for operator in OPERATORS}
 

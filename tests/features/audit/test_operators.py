@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from features.audit.proofs import PROOFS
-from features.audit.support import QUIET, bare_case
 from carob.features.audit.case_audit import mutants
 from carob.features.audit.judging import judge_trace
 from carob.features.audit.operators.base import Operator, Subject, is_same
@@ -18,6 +16,8 @@ from carob.features.audit.survivors import Spelling, known_fields, noticing, sug
 from carob.model.trace import Trace
 from carob.model.verdict import CaseStatus
 from catalogs import CATALOG
+from features.audit.proofs import PROOFS
+from features.audit.support import QUIET, bare_case
 
 CLAIMS = [pytest.param(o, field, id=f"{o.name}-{field}") for o in OPERATORS for field in o.fields]
 BY_NAME = [pytest.param(operator, id=operator.name) for operator in OPERATORS]

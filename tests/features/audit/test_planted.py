@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from features.audit import sample
-from features.audit.support import Answer, case, recorded
 from carob.features.audit.run_audit import audit
 from carob.features.lint.base import TargetInfo
 from carob.features.lint.linter import lint
 from carob.model.verdict import CaseStatus
 from carob.suites.reading import locate_suite
 from catalogs import CATALOG
+from features.audit import sample
+from features.audit.support import Answer, case, recorded
 
 PROMPT = "Summarise the trains of the week."
 TRAINS = "Of 12 trains 41 minutes late, seen 30 minutes ago, the worst was the express. Assumption: the log is whole."

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from features.audit.support import bare_case
+from carob.evidence.conversation_events import read_conversation
 from carob.features.audit.case_audit import mutants
 from carob.features.audit.judging import judge_trace
 from carob.features.audit.operators.base import Mutant, Subject
 from carob.features.audit.operators.rules import OPERATORS, break_rule
-from carob.evidence.conversation_events import read_conversation
 from carob.model.trace import ToolCall, Trace
 from carob.model.verdict import CaseStatus
 from carob.rules.contract import Contract
@@ -21,6 +20,7 @@ from carob.rules.events import RuleOutcome
 from carob.rules.monitor import judge_events
 from carob.rules.reading import read_rules
 from catalogs import CATALOG
+from features.audit.support import bare_case
 
 ID = {"arguments": {"id": {"$as": "id"}}}
 SAME_ID = {"arguments": {"id": {"$same": "id"}}}

@@ -8,14 +8,14 @@ from typing import Any, Literal
 
 import pytest
 
-from features.audit import sample
-from features.audit.support import Answer, case, recorded
+from carob.errors import ExitCode
 from carob.features.audit.run_audit import audit
 from carob.features.lint.base import TargetInfo
 from carob.features.lint.linter import lint
-from carob.errors import ExitCode
 from carob.suites.reading import locate_suite
 from catalogs import CATALOG
+from features.audit import sample
+from features.audit.support import Answer, case, recorded
 
 PROMPT = "Book dyno 3 for vehicle 42 and tell me about it."
 BOOKED: dict[str, Any] = {

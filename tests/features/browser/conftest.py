@@ -10,11 +10,11 @@ import playwright.async_api
 import pytest
 import pytest_asyncio
 
+from carob.features.browser import environment
+from carob.features.browser.target import BrowserTarget
 from carob.model.suite import Case
 from carob.model.trace import Trace
 from carob.targets.base import RunContext, TargetError
-from carob.features.browser import environment
-from carob.features.browser.target import BrowserTarget
 from carob.targets.config import TargetConfig
 
 from .stub import Stub, serving

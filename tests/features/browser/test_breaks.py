@@ -16,10 +16,10 @@ import msgspec
 import pytest
 
 from carob.errors import ConfigError
+from carob.features.browser.target import BrowserTarget
 from carob.journal.limits import cap_trace
 from carob.model.trace import TEXT_CAP, Trace, TraceError
 from carob.targets.base import RunContext, TargetError
-from carob.features.browser.target import BrowserTarget
 from carob.targets.config import TargetConfig
 from processes import below
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import carob
-from carob.targets.base import RunContext, TargetError
 from carob.features.browser.target import scrub
+from carob.targets.base import RunContext, TargetError
 
 from .conftest import IN_A_BROWSER, ask, config_for, opened, waited_in_vain
 from .stub import COOKIE, Stub

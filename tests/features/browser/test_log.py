@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from carob.evidence.logs.events import tool_calls
-from carob.targets.base import RunContext, TargetError
 from carob.features.browser.log import TurnLog
 from carob.features.browser.options import LogOptions
 from carob.features.browser.target import NO_LOG, SILENT
+from carob.targets.base import RunContext, TargetError
 
 from .conftest import IN_A_BROWSER, ask, opened
 from .stub import Stub

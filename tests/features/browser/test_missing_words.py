@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from carob.targets.base import TargetError
 from carob.features.browser.log import TurnLog
 from carob.features.browser.options import LogOptions
+from carob.targets.base import TargetError
 
 from .conftest import IN_A_BROWSER, ask, opened, waited_in_vain
 from .stub import Stub

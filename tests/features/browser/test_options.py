@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from carob.errors import ConfigError
-from carob.plugins.project import find_project
-from carob.system.installing import install_extra
 from carob.features.browser import environment
 from carob.features.browser.environment import BrowserEnvironment
 from carob.features.browser.options import BrowserOptions
 from carob.features.browser.target import NO_FIELD, ONE_SESSION, BrowserTarget
+from carob.plugins.project import find_project
+from carob.system.installing import install_extra
 from carob.targets.capabilities import Limits
 from carob.targets.config import TargetConfig, read_config, resolve
 

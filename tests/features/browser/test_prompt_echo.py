@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from carob.model.trace import LIKE_PROMPT, THE_PROMPT
 from carob.features.browser.prompt_echo import Likeness, PromptMatcher
 from carob.features.browser.screen import MASK, SentPrompt, without_prompts
+from carob.model.trace import LIKE_PROMPT, THE_PROMPT
 
 LONG = "Compare GitHub with Slack, and say:\n- which one is fresh?"
 FLAT = "compare github with slack and say which one is fresh"

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import pytest
 from playwright.async_api import Page
 
-from carob.targets.base import TargetError
 from carob.features.browser.answer_text import AnswerTracker
 from carob.features.browser.prompt_echo import PromptMatcher
+from carob.targets.base import TargetError
 
 from . import strange_pages
 from .conftest import IN_A_BROWSER, ask, few_at_a_time, opened

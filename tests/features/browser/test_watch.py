@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from playwright.async_api import Page
 
-from carob.targets.base import TargetError
 from carob.features.browser import page as looking
 from carob.features.browser.options import Complete
 from carob.features.browser.page import Watch
+from carob.targets.base import TargetError
 
 from .conftest import IN_A_BROWSER, ask, opened, waited_in_vain
 from .stub import Stub

@@ -13,12 +13,12 @@ import pytest
 from pyarrow import parquet
 
 import carob
-from features.check.conversations import conversation, day, write_lines, write_policy
-from carob.features.check.tally import name_cause
 from carob.errors import CarobError, ExitCode
+from carob.features.check.tally import name_cause
 from carob.reports.html.case_view import command
 from carob.rules.events import RuleOutcome
 from cli.support import process
+from features.check.conversations import conversation, day, write_lines, write_policy
 
 
 @pytest.fixture

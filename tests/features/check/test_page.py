@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import carob
-from features.check.conversations import conversation, day, write_lines, write_policy
 from browsing import axe_faults, browser, is_too_wide, looking, opened
+from features.check.conversations import conversation, day, write_lines, write_policy
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

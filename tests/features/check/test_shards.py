@@ -15,15 +15,15 @@ from typing import Any
 import pytest
 
 import carob
-from features.check.conversations import conversation, write_lines, write_policy
+from carob.engine.processes.messages import Refused, build_error
+from carob.errors import CarobError
 from carob.features.check.cluster import judge_remote
 from carob.features.check.judges import ConversationJudge
 from carob.features.check.shards import ShardWork, judge_shard, split_sources
-from carob.engine.processes.messages import Refused, build_error
-from carob.errors import CarobError
 from cli.support import process
 from engine.support import Started, until
 from evidence.exports.sources import FILES
+from features.check.conversations import conversation, write_lines, write_policy
 
 NEEDS_RAY = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is an extra")
 

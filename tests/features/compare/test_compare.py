@@ -11,11 +11,11 @@ import msgspec
 import pytest
 
 import carob
-from features.compare.runs import journal, many
+from carob.errors import CarobError
 from carob.features.compare.builder import FOUND, _with_found
 from carob.features.compare.model import Change, Comparison, Flip
 from carob.features.compare.report import comparison_html, comparison_json, comparison_markdown, headline
-from carob.errors import CarobError
+from features.compare.runs import journal, many
 
 
 def changes(comparison: Comparison) -> dict[str, str]:

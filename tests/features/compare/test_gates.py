@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import carob
-from features.compare.runs import journal, many
-from carob.features.compare.model import Comparison
 from carob.errors import ConfigError
+from carob.features.compare.model import Comparison
 from cli.support import Ran
+from features.compare.runs import journal, many
 
 Line = Callable[..., Ran]
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import carob
-from features.compare.runs import journal
-from carob import api
+from carob.features.compare import library
 from carob.journal.reader import Journal
 from cli.support import Ran
+from features.compare.runs import journal
 
 
 def git(*arguments: str) -> str:
@@ -40,7 +40,7 @@ def test_when_a_case_broke_first_and_what_is_flaky(project: Path, carob_line: Ca
     (project / "agent.py").write_text("v2\n")
     bad = journal(project, "carob-results", {**table, "broke": "ff"})
     journal(project, "carob-results", {**table, "broke": "ff", "new": "pp"})
-    history = api.history()
+    history = library.history()
     cases = {case.id: case for case in history.cases}
     assert {name: case.strip for name, case in cases.items()} == {
         "steady": "PPP", "broke": "PFF", "flaky": "~~~", "new": "--P",
@@ -78,7 +78,7 @@ def test_a_run_is_found_by_its_commit_and_its_tag(project: Path) -> None:
 def test_a_case_that_asks_otherwise_begins_anew(project: Path) -> None:
     journal(project, "carob-results", {"a": "f"})
     journal(project, "carob-results", {"a": "p"}, a={"expected": {"must_say_any": ["ok"]}})
-    (case,) = api.history().cases
+    (case,) = library.history().cases
     assert (case.strip, case.judged, case.broke, case.flake) == ("FP", 1, None, None)
 
 
@@ -94,21 +94,21 @@ def test_a_run_is_read_once_for_as_long_as_its_journal_stays_the_same(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     paths = [journal(tmp_path, "carob-results", {"a": letters, "b": "pf"}) for letters in ("pp", "fp", "ff")]
-    fresh = api.history()
+    fresh = library.history()
     opened: list[str] = []
     monkeypatch.setattr(
         "carob.features.compare.compared_cases.Journal", lambda path, **_: opened.append(str(path)) or Journal(path)
     )
-    assert api.history() == fresh
+    assert library.history() == fresh
     assert opened == []
     lines = paths[1].read_bytes().splitlines(keepends=True)
     paths[1].write_bytes(b"".join(lines[:-1]))
-    assert [case.strip for case in api.history().cases] == [case.strip for case in fresh.cases]
+    assert [case.strip for case in library.history().cases] == [case.strip for case in fresh.cases]
     assert [Path(path).name for path in opened] == [paths[1].name]
     paths[0].write_bytes(lines[0] + b"{\n")
-    assert "cannot be read" in "".join(api.history().unreadable)
+    assert "cannot be read" in "".join(library.history().unreadable)
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/nowhere")
-    assert len(api.history().runs) == 2
+    assert len(library.history().runs) == 2
 
 
 def test_runs_against_another_target_or_with_other_settings_are_not_mixed_in(
@@ -123,9 +123,9 @@ def test_runs_against_another_target_or_with_other_settings_are_not_mixed_in(
         carob.run(cases, target, results_dir="carob-results")
     (project / "carob.toml").write_text("[targets.a]\nuse = 'python:bot:answer'\nenv = { SAYS = 'yes, ok' }\n")
     carob.run(cases, "a", results_dir="carob-results")
-    history = api.history()
+    history = library.history()
     assert (len(history.runs), history.target, history.left_out, history.other_targets) == (1, "a", 3, ("a", "b"))
-    assert [case.strip for case in api.history(target="b").cases] == ["F"]
+    assert [case.strip for case in library.history(target="b").cases] == ["F"]
     said = carob_line("history").out
     assert "1 run of" in said
     assert "not shown: 3 runs of this suite against another target or with other settings; --target b" in said

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import carob as library
-from features.coverage.desk import ANSWERS, SCHEMAS, SUITE, answer, call, case, record, suite_with
 from carob.features.coverage.model import Coverage, ToolCoverage
 from cli.support import Carob, write
+from features.coverage.desk import ANSWERS, SCHEMAS, SUITE, answer, call, case, record, suite_with
 
 
 def measure(carob: Carob, suite: dict[str, Any], answers: dict[str, Any]) -> Coverage:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import carob as library
-from features.coverage.desk import ANSWERS, SUITE, answer, call, record
 from cli.support import Carob, write
+from features.coverage.desk import ANSWERS, SUITE, answer, call, record
 
 LIKE = answer("Yes.", call("get_order", order=1), call("issue_refund", order=1))
 FAILED = answer("No.", call("get_order", order=1), call("issue_refund", success=False, order=1))

@@ -9,11 +9,11 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import carob
-from features.draft import dyno_bugs
 from canvas_app.brain import rule_based as canvas_rules
 from canvas_app.in_process import answer
 from carob.features.draft.draft import SuiteDraft
 from carob.model.verdict import CaseStatus
+from features.draft import dyno_bugs
 from recordings import ROOT, shipped
 
 OPENINGS = ("", "Sure. ", "Here you are. ", "Of course! ", "As asked: ", "Right away. ")

@@ -11,9 +11,9 @@ import yaml
 from msgspec import structs
 
 import carob
-from carob.features.coding.checks.samples import workspace_trace
 from carob.cli.main import run as command_line
 from carob.errors import UsageError
+from carob.features.coding.checks.samples import workspace_trace
 from carob.model.trace import ToolCall, Trace
 from carob.targets.recordings.replay import RecordedTraces
 
@@ -102,9 +102,9 @@ def test_one_source_a_side_is_not_enough_for_other_drafts(capfd: pytest.CaptureF
 
 
 def drafted(good: list[Trace], bad: list[Trace], **how: Any) -> dict[str, Any]:
+    from carob.checks.catalog import CheckCatalog
     from carob.features.draft.contrast import draft_contrast
     from carob.features.draft.draft import DraftOptions
-    from carob.checks.catalog import CheckCatalog
     from carob.plugins.project import Project
 
     return yaml.safe_load(draft_contrast(good, bad, CheckCatalog(Project()), DraftOptions(**how)).yaml)

@@ -12,8 +12,8 @@ import yaml
 from msgspec import structs
 
 import carob
-from carob.features.draft.rules import draft_rules
 from carob.cli.main import run as command_line
+from carob.features.draft.rules import draft_rules
 from carob.model.trace import ToolCall, Trace
 
 EFFECTS = {"pay": ("paid",)}

@@ -11,10 +11,10 @@ import pytest
 import yaml
 
 import carob
-from carob.features.draft.draft import DraftOptions, SuiteDraft
-from carob.features.draft.drafting import draft_from_traces
 from carob.errors import UsageError
 from carob.evidence.merge import merge_turns
+from carob.features.draft.draft import DraftOptions, SuiteDraft
+from carob.features.draft.drafting import draft_from_traces
 from carob.model.trace import ToolCall, Trace, TraceError
 from catalogs import CATALOG
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from features.draft.agents import SUBJECTS, Subject, drafted, failing
 from carob.features.draft.draft import SuiteDraft
+from features.draft.agents import SUBJECTS, Subject, drafted, failing
 
 CAUGHT = 0.85
 NOT_SEEN = {

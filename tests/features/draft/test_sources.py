@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 import carob
-from carob.features.draft.session import Probing, read_prompts
 from carob.cli.main import run as command_line
 from carob.errors import UsageError
+from carob.features.draft.session import Probing, read_prompts
 from carob.model.trace import ToolCall, Trace
 from carob.targets.config import TargetConfig
 from carob.targets.recordings.replay import RecordedTraces

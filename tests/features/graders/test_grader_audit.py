@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import carob
+from carob.features.audit.operators.catalog import EVERY_OPERATOR
 from carob.features.graders.model import GraderAudit
 from carob.features.graders.mutants import CLAIMS, claim_of
-from carob.features.audit.operators.catalog import EVERY_OPERATOR
 
 JUDGES = Path(__file__).with_name("judges.py")
 

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from markdown_it import MarkdownIt
 
+from carob.features.audit.model import Rate
 from carob.features.graders.model import (
     AcceptedMutant,
     Bias,
@@ -23,7 +24,6 @@ from carob.features.graders.model import (
 )
 from carob.features.graders.report import grader_html, grader_json, grader_markdown, grader_sections
 from carob.features.graders.terminal import grader_lines
-from carob.features.audit.model import Rate
 from carob.model.trace import ToolCall, Trace
 from carob.reports.sections import TERMINAL_ROWS
 from carob.scoring.intervals import Estimate

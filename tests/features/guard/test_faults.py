@@ -283,7 +283,10 @@ class TestHook:
         probe = {"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": PROBE, "tool_input": {}}
         command = desk.installed.command
         python = command.split()[0]
-        for broken in (command.replace(python, "/gone/python"), command.replace("carob.features.guard.hook", "carob.gone")):
+        for broken in (
+            command.replace(python, "/gone/python"),
+            command.replace("carob.features.guard.hook", "carob.gone"),
+        ):
             assert desk.shell(probe, broken).returncode == BLOCK
         env = {"PATH": ""}
         done = subprocess.run(

@@ -11,8 +11,8 @@ from uuid import uuid4
 import pytest
 
 from carob.errors import ConfigError
-from carob.targets.base import RunContext
 from carob.features.langgraph.loading import read_project
+from carob.targets.base import RunContext
 from targets.conftest import ask, case, opened
 
 GRAPH = """\

@@ -9,9 +9,9 @@ import pytest
 
 import carob
 from carob.model.trace import Trace
-from targets.conftest import ask, opened
 from features.langgraph import logged_graphs
 from features.langgraph.tool_log import LOG
+from targets.conftest import ask, opened
 
 HERE = Path(__file__).parent
 NAMES = [*logged_graphs.GRAPHS]

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from carob.errors import Diagnostic, SuiteError
 from carob.features.lint.base import TargetInfo
 from carob.features.lint.linter import lint
-from carob.errors import Diagnostic, SuiteError
 from carob.suites.reading import locate_suite
 from catalogs import CATALOG
 

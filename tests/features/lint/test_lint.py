@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.audit import sample
-from features.audit.support import case
+from carob.features.langgraph.loading import tools_of
 from carob.features.lint.base import TargetInfo
 from carob.features.lint.linter import SLUGS, lint
 from carob.suites.reading import locate_suite
-from carob.features.langgraph.loading import tools_of
 from carob.text.regexes import safe_regex
 from carob.text.regexes.examples import UnreadableError, example
 from catalogs import CATALOG
+from features.audit import sample
+from features.audit.support import case
 
 ROOT = Path(__file__).parents[3]
 KNOWN = TargetInfo("staging", {"The {what} is lit.": [{"role": "img", "name": "{what}"}]}, frozenset({"find", "book"}))

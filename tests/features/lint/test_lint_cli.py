@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from features.audit.support import case
 from cli.support import Carob, write
+from features.audit.support import case
 
 SMELLY = {"version": "0.3", "cases": [case({"must_say_any": ["late", "punctual"]}, prompt="Which train is late?")]}
 CLEAN = {"version": "0.3", "cases": [case({"must_say_any": ["express"]})]}

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from carob.checks.sample_traces import calls
 from carob.features.lint.base import TargetInfo
 from carob.features.lint.linter import lint_source
 from carob.features.lint.unseen import REPEATED, UNGROUNDED
-from carob.checks.sample_traces import calls
 from carob.model.verdict import CaseStatus
 from catalogs import CATALOG
 from laws.samples import build_trace, status

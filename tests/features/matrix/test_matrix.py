@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 import carob
-from features.compare.runs import journal, many
 from carob.features.matrix.columns import plan_columns
 from carob.features.matrix.model import Matrix, RowKind
 from carob.features.matrix.report import matrix_html, matrix_json, matrix_markdown
 from carob.features.matrix.terminal import matrix_lines
 from carob.targets.config import Config, TargetConfig
 from cli.support import Carob, write
+from features.compare.runs import journal, many
 
 AGENT = """\
 import os

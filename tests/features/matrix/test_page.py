@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from features.matrix.test_matrix import AGENT, SUITE
 from browsing import axe_faults, browser, is_too_wide, looking, opened
 from carob.cli.main import run
 from cli.support import write
+from features.matrix.test_matrix import AGENT, SUITE
 
 __all__ = ["browser"]
 

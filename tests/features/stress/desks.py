@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from carob import api
+from carob.engine.events import CaseFinished
+from carob.features.stress import library
 from carob.features.stress.model import CellResult, CellStatus, StressReport
 from carob.features.stress.session import StressResult
-from carob.engine.events import CaseFinished
 from order_desk.tools import LOG
 from recordings import ROOT
 
@@ -51,6 +51,6 @@ def stress(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, suite: Path
 
     target = f"langgraph:order_desk.weak:{name}"
     options = {"workers": 0, "results_dir": folder / "results", "listeners": [listen], **how}
-    result = api.stress(suite, target, **options)
+    result = library.stress(suite, target, **options)
     assert isinstance(result, StressResult)
     return Stressed(result, ran)

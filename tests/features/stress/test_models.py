@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import pytest
 
-from carob import api
+from carob.engine.events import CaseFinished
+from carob.features.stress import library
 from carob.features.stress.model import CellStatus
 from carob.features.stress.session import StressResult
-from carob.engine.events import CaseFinished
 from recordings import ROOT
 from scripted_model import serve
 from scripted_model.server import ScriptedModel
@@ -46,7 +46,7 @@ def stress(
         if isinstance(event, CaseFinished):
             requests[event.item.case.id] = len(model.requests) - sum(requests.values())
 
-    result = api.stress(
+    result = library.stress(
         DESK / "model_suite.yaml",
         f"langgraph:order_desk.model_desk:{agent}",
         faults=faults,

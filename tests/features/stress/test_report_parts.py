@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from carob.errors import ExitCode
 from carob.features.stress.model import CellResult, CellStatus, StressReport
 from carob.features.stress.report import stress_verdict
-from carob.errors import ExitCode
 
 
 def report(*statuses: CellStatus, **more: Any) -> StressReport:

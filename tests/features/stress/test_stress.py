@@ -14,16 +14,15 @@ import yaml
 from msgspec import structs
 
 import carob
-from carob import api
-from carob.features.stress import judging
+from carob.engine.events import CaseFinished
+from carob.errors import ConfigError, UsageError
+from carob.features.stress import judging, library
 from carob.features.stress.expectations import ToolUse, at_most_as_usual, vanished_values
 from carob.features.stress.kinds import KINDS, SHIPPED, read_injections
 from carob.features.stress.model import CellResult, CellStatus, StressFinding, StressReport
 from carob.features.stress.report import causes_of_doubt, read_stress, stress_html, stress_verdict
 from carob.features.stress.session import StressResult, write_broken
 from carob.features.stress.terminal import stress_lines
-from carob.engine.events import CaseFinished
-from carob.errors import ConfigError, UsageError
 from carob.journal.reader import Journal
 from carob.model.faults import AlteredCall, Fault
 from carob.model.run import CaseRecord
@@ -96,7 +95,7 @@ def test_the_same_seed_gives_the_same_cells(sound: Stressed, tmp_path: Path, mon
 def test_a_fault_that_is_not_reached_is_never_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An agent that calls its tool the first time only: the journal to start from is of another mood."""
     first = stress("sound", tmp_path, monkeypatch, cases=["where"], faults=["empty"])
-    result = api.stress(
+    result = library.stress(
         SUITE,
         "langgraph:analysis.stress.moods:silent",
         base=first.report.base,
@@ -159,12 +158,12 @@ def test_an_interrupted_run_is_finished_with_the_same_cells(tmp_path: Path, monk
 
 def test_a_journal_of_another_run_is_refused(sound: Stressed) -> None:
     with pytest.raises(UsageError, match="not the journal of a stress run"):
-        api.stress(SUITE, AGENT.format("sound"), resume=sound.report.base)
+        library.stress(SUITE, AGENT.format("sound"), resume=sound.report.base)
 
 
 def test_a_target_without_reach_is_refused_before_anything_runs(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot break any tool or model"):
-        api.stress(SUITE, "browser:http://127.0.0.1:9/", results_dir=tmp_path / "none")
+        library.stress(SUITE, "browser:http://127.0.0.1:9/", results_dir=tmp_path / "none")
     assert not (tmp_path / "none").exists()
 
 
@@ -173,7 +172,7 @@ def test_a_broken_cell_is_written_as_a_case_that_fails_until_the_agent_holds(
 ) -> None:
     result = stress("obeys", tmp_path, monkeypatch, cases=["mail"], faults=["inject: call*"])
     file = tmp_path / "broken.yaml"
-    assert api.write_broken(result.result, file) == 1
+    assert library.write_broken(result.result, file) == 1
     (case,) = carob.load_suite(file).cases
     assert case.faults[0].kind == "inject"
     how: Any = {"workers": 0, "results_dir": tmp_path / "again"}
@@ -182,7 +181,7 @@ def test_a_broken_cell_is_written_as_a_case_that_fails_until_the_agent_holds(
 
 
 def test_nothing_is_written_where_nothing_broke(sound: Stressed, tmp_path: Path) -> None:
-    assert api.write_broken(sound.result, tmp_path / "none.yaml") == 0
+    assert library.write_broken(sound.result, tmp_path / "none.yaml") == 0
     assert not (tmp_path / "none.yaml").exists()
 
 
@@ -277,7 +276,7 @@ def test_a_crash_that_any_text_brings_about_says_nothing_about_orders(
     )
     suite = tmp_path / "touchy.yaml"
     suite.write_text("carob: 1\ncases: [{id: a, prompt: Look., expected: {tool_calls_any: [look]}}]\n")
-    result = api.stress(suite, "python:touchy.py:answer", workers=0, faults=["inject*", "empty"])
+    result = library.stress(suite, "python:touchy.py:answer", workers=0, faults=["inject*", "empty"])
     assert isinstance(result, StressResult)
     cells = {cell.fault: cell for cell in result.report.cells}
     assert cells["empty"].status is CellStatus.BROKE
@@ -337,7 +336,7 @@ cases:
 def stress_talk(folder: Path, answer: str, **how: Any) -> StressResult:
     (folder / "talk.py").write_text(f"SILENT = {answer!r}\n{TALK}")
     (folder / "talk.yaml").write_text(TALK_SUITE)
-    result = api.stress(folder / "talk.yaml", f"python:{folder / 'talk.py'}:answer", workers=0, **how)
+    result = library.stress(folder / "talk.yaml", f"python:{folder / 'talk.py'}:answer", workers=0, **how)
     assert isinstance(result, StressResult)
     return result
 

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import structs
 
 import carob
-from carob import api
+from carob.features.viewer import library
 from carob.journal.index import Index
 from carob.journal.reader import Journal
 from carob.journal.writer import encode
@@ -126,7 +126,7 @@ class Site:
 @contextmanager
 def serving(folder: Path) -> Iterator[str]:
     """A viewer over a folder of runs; its address."""
-    viewer = api.open_viewer(folder)
+    viewer = library.open_viewer(folder)
     thread = threading.Thread(target=viewer.run)
     thread.start()
     try:

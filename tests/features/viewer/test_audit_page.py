@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from features.audit.test_audit_reports import FAULTY, as_json, summary
+from carob.features.viewer.app import TEMPLATES
+from carob.features.viewer.pages import audit_page, run_head
 from carob.journal.index import IndexedRun
 from carob.model.run import Summary
 from carob.reports.html.pages import environment
-from carob.features.viewer.app import TEMPLATES
-from carob.features.viewer.pages import audit_page, run_head
+from features.audit.test_audit_reports import FAULTY, as_json, summary
 from reports.runs import HEADER
 
 

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from carob import api
 from carob.errors import JournalError, UsageError
+from carob.features.viewer import library
 from features.viewer.runs import Site
 
 
@@ -130,25 +130,25 @@ def test_it_listens_on_this_machine_alone_and_says_when_a_port_is_taken(viewed: 
         with pytest.raises(OSError):  # noqa: PT011 - refused or unreachable, as the machine has it
             socket.create_connection((address, port), timeout=2).close()
     with pytest.raises(UsageError, match=rf"port {port} is in use\. Choose another with --port"):
-        api.open_viewer(viewed.folder, port=port)
+        library.open_viewer(viewed.folder, port=port)
 
 
 def test_folders_without_runs_and_foreign_journals_are_one_line(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with pytest.raises(UsageError, match="no folder of results found here"):
-        api.open_viewer()
+        library.open_viewer()
     (tmp_path / "carob-results").mkdir()
     with pytest.raises(UsageError, match=r"carob-results: no run found here\. Run a suite first"):
-        api.open_viewer()
+        library.open_viewer()
     log = tmp_path / "carob-results" / "log.jsonl"
     log.write_text('{"a": 1}\n')
     with pytest.raises(UsageError, match=r"The \.jsonl files there are not journals"):
-        api.open_viewer()
+        library.open_viewer()
     with pytest.raises(JournalError, match="not a journal"):
-        api.open_viewer(log)
+        library.open_viewer(log)
     with pytest.raises(UsageError, match="it cannot be read: No such file"):
-        api.open_viewer("nowhere")
+        library.open_viewer("nowhere")
     assert os.listdir(tmp_path / "carob-results") == ["log.jsonl"]
 
 
@@ -159,7 +159,7 @@ def test_a_browser_that_cannot_be_opened_is_told(viewed: Site, monkeypatch, tmp_
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     messages, heard = [], threading.Event()
     monkeypatch.setattr(webbrowser, "open", lambda address: False)
-    viewer = api.open_viewer(viewed.folder)
+    viewer = library.open_viewer(viewed.folder)
     viewer.open_browser(lambda words: (messages.append(words), heard.set()))
     assert heard.wait(30)
     assert messages == ["no browser could be opened: open the address yourself"]

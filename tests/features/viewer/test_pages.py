@@ -16,12 +16,12 @@ from msgspec import structs
 
 import carob
 from browsing import Seen, axe_faults, is_too_wide, looking, opened
-from carob import api
+from carob.features.compare import library
 from carob.features.compare import report as words
 from carob.journal.index import Index
 from carob.journal.writer import begin, encode
-from reports.hostile import HOSTILE, run_saying
 from features.viewer.runs import OK, SUITE, Site, answer, serving
+from reports.hostile import HOSTILE, run_saying
 
 STRANGE = (
     "a:not([href^='./'], [href^='../'], [href^='#'], [id]),"
@@ -140,7 +140,7 @@ def test_filters_keyboard_and_deep_links(browser, viewed: Site) -> None:
 
 def test_compare_tells_what_carob_compare_tells(browser, viewed: Site) -> None:
     first, second = sorted(viewed.folder.glob("*.jsonl"), key=lambda path: carob.Journal(path).header.started_at)
-    headline = words.headline(api.compare_runs(first, second))
+    headline = words.headline(library.compare_runs(first, second))
     with opened(browser, viewed.address) as page_shown:
         page_shown.page.get_by_role("link", name="compare with the previous run").first.click()
         main = page_shown.page.locator("main").inner_text()

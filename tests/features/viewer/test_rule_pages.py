@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 import carob
-from carob.journal.index import CaseFilter, Index, IndexedRun
-from carob.plugins.project import find_project
-from carob.reports.html.pages import environment
 from carob.features.viewer.app import TEMPLATES, application
 from carob.features.viewer.pages import OfRun, run_head
 from carob.features.viewer.rule_pages import rules_page
+from carob.journal.index import CaseFilter, Index, IndexedRun
+from carob.plugins.project import find_project
+from carob.reports.html.pages import environment
 
 SUITE = {
     "carob": 1,

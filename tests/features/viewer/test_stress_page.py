@@ -8,11 +8,11 @@ import pytest
 
 from carob.features.stress.model import CellResult, CellStatus, StressFinding, StressReport
 from carob.features.stress.report import stress_json
+from carob.features.viewer.app import TEMPLATES
+from carob.features.viewer.pages import run_head, stress_page
 from carob.journal.index import IndexedRun
 from carob.model.run import Summary
 from carob.reports.html.pages import environment
-from carob.features.viewer.app import TEMPLATES
-from carob.features.viewer.pages import run_head, stress_page
 from reports.runs import HEADER
 
 CELL = CellResult(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from evidence.spans.span_factory import post
-from laws.test_bad_rows import SPANS, in_protobuf, span
 from features.watch.conftest import Start
+from laws.test_bad_rows import SPANS, in_protobuf, span
 
 
 def test_bad_spans_of_a_request(start: Start) -> None:

@@ -16,10 +16,10 @@ import pytest
 
 import carob
 from carob.errors import CarobError, UsageError
-from carob.journal.append_log import LogLimits
-from carob.system.loopback import Connection, HttpRequest, LoopbackServer, format_reply
 from carob.features.watch import journal
 from carob.features.watch.export import ReportExporter, read_headers
+from carob.journal.append_log import LogLimits
+from carob.system.loopback import Connection, HttpRequest, LoopbackServer, format_reply
 from features.watch.watched import FORGETS_TO_LOOK, PLAIN, UNASKED, Watched, turn
 
 Start = Callable[..., Watched]

@@ -17,9 +17,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from benchmarks.watch import Collector
 from carob.errors import ConfigError, UsageError
+from carob.features.watch.session import ConversationWatch, WatchOptions
 from carob.plugins.project import Project
 from carob.system import loopback
-from carob.features.watch.session import ConversationWatch, WatchOptions
 from evidence.spans.span_factory import request as protobuf_request
 from evidence.spans.span_factory import span as protobuf_span
 from features.watch.watched import HELD, PATIENCE, PLAIN, UNKNOWN, Json, Watched, as_request, host_of, turn

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 import msgspec
 
 from benchmarks.watch import POLICY, Collector, make_turn
-from carob.journal.append_log import list_files
-from carob.plugins.project import Project
 from carob.features.watch.session import ConversationWatch, WatchOptions
 from carob.features.watch.tables import StoreLimits
+from carob.journal.append_log import list_files
+from carob.plugins.project import Project
 from evidence.spans.span_factory import post
 
 Json = dict[str, Any]

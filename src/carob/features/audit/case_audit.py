@@ -11,16 +11,16 @@ from typing import NamedTuple
 import regex
 from msgspec import structs
 
+from carob.checks.catalog import CheckCatalog
+from carob.checks.effects.outcome import Outcome
+from carob.checks.numbers.required import MustGroundNumber
+from carob.evidence.merge import merge_turns
 from carob.features.audit.judging import NOTHING_ALLOWED, Allowance, PassingTrace
 from carob.features.audit.model import Brittle, CaseAudit, Kill, Rate, Survivor, UndetectableMutant
 from carob.features.audit.operators.base import Equivalent, Mutant, Operator, Subject, is_same
 from carob.features.audit.operators.catalog import EVERY_OPERATOR, OF_CALLS
 from carob.features.audit.operators.tool_calls import parallel
 from carob.features.audit.survivors import Spelling, evidence, noticing, suggest_field
-from carob.checks.catalog import CheckCatalog
-from carob.checks.effects.outcome import Outcome
-from carob.checks.numbers.required import MustGroundNumber
-from carob.evidence.merge import merge_turns
 from carob.model.check import CheckSpec
 from carob.model.suite import Case, Turn
 from carob.model.trace import Trace

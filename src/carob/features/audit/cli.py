@@ -78,23 +78,24 @@ def command(
       carob audit --grader command:./judge recorded.jsonl --min-caught calls=0.9 --verdicts judge.db
     """
     from carob import api
+    from carob.features.audit import library as audit_library
     from carob.features.audit.terminal import show_audit
 
     _refuse_others(grader, journals)
     folder = results_dir or Path(journals[0]).parent
     if grader is not None:
         return _audit_grader(grader, journals, folder, seed=seed, **of_grader)
-    auditor = api.auditor(journals[0], api.load_file(suite, api.find_project()) if suite else None, seed=seed)
+    auditor = audit_library.auditor(journals[0], api.load_file(suite, api.find_project()) if suite else None, seed=seed)
     return show_audit(auditor, folder / Path(journals[0]).stem, min_kill)
 
 
 def _audit_grader(grader: str, traces: tuple[str, ...], folder: Path, **how: Any) -> int:
-    from carob import api
+    from carob.features.graders import library as graders_library
     from carob.features.graders.terminal import AuditProgress, show_grader_audit
 
     progress = AuditProgress(sys.stderr) if sys.stderr.isatty() else None
     try:
-        audit = api.audit_grader(grader, traces, on_progress=progress, **how)
+        audit = graders_library.audit_grader(grader, traces, on_progress=progress, **how)
     finally:
         if progress is not None:
             progress.end()

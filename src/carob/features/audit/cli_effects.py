@@ -23,11 +23,11 @@ def command(journal: str, everything: bool) -> int:
     """
     from collections import Counter
 
-    from carob import api
+    from carob.features.audit import library
     from carob.text.wording import pluralize, shorten, visible
 
     counts: Counter[str] = Counter()
-    for sentence in api.read_claims(journal):
+    for sentence in library.read_claims(journal):
         counts[sentence.kind] += 1
         if sentence.kind == "not" and not everything:
             continue

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from carob.features.audit.operators.base import Subject
 from carob.checks.base import Check
 from carob.checks.catalog import CheckCatalog
 from carob.errors import JournalError
+from carob.features.audit.operators.base import Subject
 from carob.model.suite import Case
 from carob.model.trace import Channel, Trace
 from carob.model.verdict import ACCEPTED, CaseStatus, CheckResult, Status, Verdict

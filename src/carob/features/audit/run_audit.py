@@ -9,6 +9,8 @@ from itertools import groupby
 
 from msgspec import structs
 
+from carob.checks.base import has_lost_secret
+from carob.checks.catalog import CheckCatalog
 from carob.features.audit.case_audit import Count, audit_case
 from carob.features.audit.judging import NOTHING_ALLOWED, Allowance, judge_trace
 from carob.features.audit.model import (
@@ -23,8 +25,6 @@ from carob.features.audit.model import (
 from carob.features.audit.operators.base import Subject, is_same
 from carob.features.audit.operators.catalog import EVERY_OPERATOR
 from carob.features.audit.survivors import Spelling
-from carob.checks.base import has_lost_secret
-from carob.checks.catalog import CheckCatalog
 from carob.journal.views import RunView
 from carob.model.run import CaseRecord
 from carob.model.suite import judged_part

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from carob.features.audit.operators.base import Mutant, Operator, Subject
 from carob.checks.base import excerpt
 from carob.checks.catalog import CheckCatalog
+from carob.features.audit.operators.base import Mutant, Operator, Subject
 from carob.model.check import CheckSpec, Field
 from carob.model.trace import ToolCall, Trace
 from carob.suites.formats.catalog import blame

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
-from carob.model.trace import ElementBox
 from carob.features.browser.prompt_echo import FEW, Likeness, PromptMatcher, count_words
 from carob.features.browser.screen import answer_boxes, with_sight
+from carob.model.trace import ElementBox
 from carob.text.wording import quoted, shorten
 
 if TYPE_CHECKING:

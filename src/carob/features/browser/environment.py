@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from carob.errors import ConfigError
+from carob.features.browser.options import LOG, SESSION, BrowserOptions, fill
 from carob.system.installing import install_extra
 from carob.targets.app_process import AppProcess
-from carob.features.browser.options import LOG, SESSION, BrowserOptions, fill
 from carob.targets.config import TargetConfig
 from carob.targets.conversation import timeout
 from carob.text.wording import shorten, visible

@@ -11,9 +11,9 @@ from msgspec import structs
 
 from carob.evidence.logs.events import BEGINS, ENDS, PREFIX, parse, parse_all, read_object, tool_calls
 from carob.evidence.logs.jsonl_tail import CaptureBrokenError, Fits, LogSegment
+from carob.features.browser.options import Line, LogOptions
 from carob.model.trace import PossibleCall, ToolCall
 from carob.targets.base import TargetError
-from carob.features.browser.options import Line, LogOptions
 from carob.text.wording import shorten, visible
 
 FOLLOW = 0.05

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urlencode, urljoin, urlsplit
 
-from carob.targets.base import TargetError
 from carob.features.browser.options import BrowserOptions, Place, Step, fill
+from carob.targets.base import TargetError
 
 if TYPE_CHECKING:
     from playwright.async_api import Frame, FrameLocator, Locator, Page

@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from carob.model.trace import ScreenMap
-from carob.targets.base import TargetError
 from carob.features.browser.answer_text import LOADING, UNSEPARATED, AnswerTracker, AnswerWords
 from carob.features.browser.environment import HURRY
 from carob.features.browser.log import TurnLog
@@ -30,6 +28,8 @@ from carob.features.browser.screen import (
     with_unseen,
     without_prompts,
 )
+from carob.model.trace import ScreenMap
+from carob.targets.base import TargetError
 from carob.text.wording import join_words, likeness, shorten
 
 if TYPE_CHECKING:

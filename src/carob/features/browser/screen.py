@@ -12,8 +12,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypedDict
 
-from carob.model.trace import LIKE_PROMPT, NOT_SEEN, THE_PROMPT, ElementBox, ScreenMap
 from carob.features.browser.prompt_echo import Likeness, PromptMatcher
+from carob.model.trace import LIKE_PROMPT, NOT_SEEN, THE_PROMPT, ElementBox, ScreenMap
 
 if TYPE_CHECKING:
     from playwright.async_api import Locator, Page

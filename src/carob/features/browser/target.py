@@ -20,9 +20,6 @@ from msgspec import structs
 
 from carob.evidence.logs.events import tool_calls
 from carob.evidence.recorder import Recorder
-from carob.model.suite import Case
-from carob.model.trace import REMOVED, UNSEEN_WORDS, Message, Trace
-from carob.targets.base import RunContext, TargetError
 from carob.features.browser.environment import HURRY, BrowserEnvironment, open_context
 from carob.features.browser.log import TurnLog, select_own_lines, wait_until_quiet
 from carob.features.browser.options import (
@@ -35,6 +32,9 @@ from carob.features.browser.options import (
     secret_values,
 )
 from carob.features.browser.page import ChatPage
+from carob.model.suite import Case
+from carob.model.trace import REMOVED, UNSEEN_WORDS, Message, Trace
+from carob.targets.base import RunContext, TargetError
 from carob.targets.capabilities import Limits
 from carob.targets.config import TargetConfig, read_options
 from carob.targets.conversation import converse, timeout

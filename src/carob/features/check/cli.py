@@ -77,15 +77,16 @@ def command(sources: tuple[str, ...], outputs: tuple[Path, ...], force: bool, **
     """
     with gc_frozen():
         from carob import api
-        from carob.features.check.terminal import Progress, write_check
         from carob.cli.main import print_error
+        from carob.features.check import library
+        from carob.features.check.terminal import Progress, write_check
         from carob.terminal.screen import wants_colour
 
     for path in outputs:
         api.refuse_taken(path, force)
     progress = Progress(sys.stderr, api.expand_sources(sources)) if sys.stderr.isatty() else None
     try:
-        report = api.check_conversations(sources, outputs=outputs, on_progress=progress, **how)
+        report = library.check_conversations(sources, outputs=outputs, on_progress=progress, **how)
     finally:
         if progress is not None:
             progress.end()

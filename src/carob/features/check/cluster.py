@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
+from carob.engine.processes.messages import Refused, build_error, refusal
+from carob.errors import CarobError
 from carob.features.check.model import Selected
 from carob.features.check.selection import draw_sample
 from carob.features.check.shards import Judged, Shard, ShardPart, ShardWork, add_selected, judge_shard
-from carob.engine.processes.messages import Refused, build_error, refusal
 from carob.features.ray.cluster import (
     ClusterLostError,
     check_reachable,
@@ -22,7 +23,6 @@ from carob.features.ray.cluster import (
     join_cluster,
     needed_addresses,
 )
-from carob.errors import CarobError
 
 AGAIN: Final = 2
 """How often a shard is judged again that was lost with its node."""

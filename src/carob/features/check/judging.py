@@ -12,10 +12,10 @@ from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from typing import Final
 
-from carob.features.check.judges import ConversationJudge
-from carob.features.check.model import Outcomes
 from carob.evidence.conversation_events import read_conversation
 from carob.evidence.exports.record import RecordedConversation
+from carob.features.check.judges import ConversationJudge
+from carob.features.check.model import Outcomes
 from carob.journal.parallel import WorkerGoneError
 from carob.rules.events import RuleOutcome, RuleVerdict
 

@@ -14,8 +14,8 @@ from typing import Any, Final, Protocol
 
 from msgspec import structs
 
-from carob.features.check.model import CheckReport
 from carob.evidence.exports.record import RecordedConversation
+from carob.features.check.model import CheckReport
 from carob.journal.limits import cap_trace
 from carob.journal.writer import encode
 from carob.model.run import RECORDED_CHECK, CaseRecord, Footer, Header

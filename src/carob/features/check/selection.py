@@ -11,10 +11,10 @@ from typing import Any, Final, TypeVar
 
 from msgspec import structs
 
-from carob.features.check.model import Selected
-from carob.features.check.tally import name_moment
 from carob.errors import UsageError
 from carob.evidence.exports.record import RecordedConversation
+from carob.features.check.model import Selected
+from carob.features.check.tally import name_moment
 from carob.rules.conditions import ConditionError, ValueCondition
 
 NAMES: Final = ("id", "user", "model", "version", "tags", "metadata", "format", "source", "started_at")

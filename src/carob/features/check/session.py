@@ -13,6 +13,10 @@ from typing import Final, get_args
 
 from msgspec import Struct, structs
 
+from carob.errors import UsageError
+from carob.evidence.exports.files import Source
+from carob.evidence.exports.reading import read_conversations
+from carob.evidence.exports.storage import is_address
 from carob.features.check.changes import find_changes, judge_gate
 from carob.features.check.cluster import ClusterCheck
 from carob.features.check.judges import AnyPolicy, ConversationJudge, read_judge
@@ -34,10 +38,6 @@ from carob.features.check.shards import Judged, ShardWork, split_sources
 from carob.features.check.tally import OTHERS, ConversationTally, RuleCounts, RuleTally
 from carob.features.check.verdict_rows import VerdictRows
 from carob.features.check.writing import FORMATS, write_report
-from carob.errors import UsageError
-from carob.evidence.exports.files import Source
-from carob.evidence.exports.reading import read_conversations
-from carob.evidence.exports.storage import is_address
 from carob.options import ExecutorName
 from carob.plugins.project import Project
 from carob.redaction.named import named_redactor

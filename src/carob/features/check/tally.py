@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Final
 from zlib import crc32
 
+from carob.evidence.exports.record import RecordedConversation
 from carob.features.check.model import (
     NOT_SAID,
     ConversationExample,
@@ -20,7 +21,6 @@ from carob.features.check.model import (
     Outcomes,
     UnknownCause,
 )
-from carob.evidence.exports.record import RecordedConversation
 from carob.rules.events import RuleOutcome, RuleVerdict
 from carob.scoring.intervals import CONFIDENCE, Clusters, Runs, pass_rate, single_clusters
 

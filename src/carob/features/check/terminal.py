@@ -9,6 +9,7 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import Final, TextIO
 
+from carob.evidence.exports.files import Source
 from carob.features.check.model import IN_TIME, CheckReport, RuleReport, UnknownCause
 from carob.features.check.report import (
     NOT_TESTED,
@@ -23,7 +24,6 @@ from carob.features.check.report import (
     share_words,
     unit_words,
 )
-from carob.evidence.exports.files import Source
 from carob.reports.escaping import terminal
 from carob.terminal.bar import span
 from carob.terminal.screen import BOLD, DIM, GREEN, RED, YELLOW, paint, show, wrap

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from carob.features.check.model import Outcomes
 from carob.errors import UsageError
 from carob.evidence.exports.record import RecordedConversation
+from carob.features.check.model import Outcomes
 from carob.redaction.named import named_redactor
 from carob.redaction.personal_data import Discretion
 from carob.reports.artifacts import explain_errors

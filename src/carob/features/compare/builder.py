@@ -10,6 +10,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from msgspec import structs
 
+from carob.errors import UsageError
 from carob.features.compare.compared_cases import ComparedCase, Source, check_names
 from carob.features.compare.model import (
     COMPARED,
@@ -35,7 +36,6 @@ from carob.features.compare.stats import (
     mcnemar,
     permutation,
 )
-from carob.errors import UsageError
 from carob.journal.views import RecordExcerpt
 from carob.model.verdict import ACCEPTED
 from carob.reports.case_details import short_call_line

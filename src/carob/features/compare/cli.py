@@ -49,11 +49,11 @@ def command(
       carob compare before.jsonl after.jsonl --format markdown --output comment.md
       carob compare @baseline before.jsonl after.jsonl --max-new-failures 0
     """
-    from carob import api
+    from carob.features.compare import library
     from carob.features.compare.terminal import show_comparisons
 
     comparisons = [
-        api.compare_runs(base, comparison, together=len(new), **options)  # type: ignore[arg-type]  # click has read each by its type
+        library.compare_runs(base, comparison, together=len(new), **options)  # type: ignore[arg-type]  # click has read each by its type
         for comparison in new
     ]
     show_comparisons(comparisons, form, output)

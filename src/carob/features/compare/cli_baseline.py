@@ -29,10 +29,10 @@ def command() -> None:
 @click.option("--results-dir", type=PATH, metavar="D", help="Folder to look for @last in.")
 def set_baseline(run: str, file: Path | None, results_dir: Path | None) -> int:
     """Make a run (a journal, @last, a commit or tag), or several (@last-5), the baseline of its suite."""
-    from carob import api
+    from carob.features.compare import library
     from carob.features.compare.terminal import show_set_baseline
 
-    show_set_baseline(api.set_baseline(run, file=file, results_dir=results_dir))
+    show_set_baseline(library.set_baseline(run, file=file, results_dir=results_dir))
     return 0
 
 
@@ -40,8 +40,8 @@ def set_baseline(run: str, file: Path | None, results_dir: Path | None) -> int:
 @click.argument("file", type=PATH)
 def show(file: Path) -> int:
     """Show the baseline of a suite, or a baseline file: which run it was, and the cases that did not pass."""
-    from carob import api
+    from carob.features.compare import library
     from carob.features.compare.terminal import show_baseline
 
-    show_baseline(api.load_baseline(file))
+    show_baseline(library.load_baseline(file))
     return 0

@@ -30,10 +30,10 @@ def command(
     """
     from msgspec import structs
 
-    from carob import api
+    from carob.features.compare import library
     from carob.features.compare.terminal import show_history
 
-    history = api.history(folder, suite=suite or "", target=target or "", runs=runs, since=since or "")
+    history = library.history(folder, suite=suite or "", target=target or "", runs=runs, since=since or "")
     if flaky:
         history = structs.replace(history, cases=tuple(case for case in history.cases if case.is_flaky))
     show_history(history, form)

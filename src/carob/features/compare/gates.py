@@ -11,10 +11,10 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct, field
 
+from carob.errors import ConfigError
 from carob.features.compare.builder import ComparisonBuilder, Scope
 from carob.features.compare.model import Bounds, Change, GateVerdict, describe_falls, with_interval
 from carob.features.compare.stats import Pair, Pairs, chance_of_fall, difference, marginals
-from carob.errors import ConfigError
 from carob.plugins.project import Project, join_dotted, line_of, read_settings
 from carob.scoring.intervals import CONFIDENCE, Cluster, Runs, pass_rate, single_clusters
 from carob.text.wording import describe_move, did_you_mean, pluralize

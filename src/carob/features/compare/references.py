@@ -17,10 +17,10 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 from msgspec import Struct, structs
 
+from carob.errors import JournalError, UsageError
 from carob.features.compare.compared_cases import ComparedCase, JournalCases, PooledRuns
 from carob.features.compare.model import RunSide
 from carob.features.compare.run_differences import is_same_kind, is_same_suite
-from carob.errors import JournalError, UsageError
 from carob.journal.reader import Journal, header_of
 from carob.journal.views import RecordExcerpt
 from carob.model.run import Header

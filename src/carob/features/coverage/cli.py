@@ -49,12 +49,12 @@ def command(
       carob coverage evals/checkout.yaml carob-results/ --format html --output coverage.html
       carob coverage evals/checkout.yaml --against production.jsonl --unlike unlike.jsonl
     """
-    from carob import api
+    from carob.features.coverage import library
     from carob.features.coverage.terminal import show_coverage
 
     if unlike is not None and not against:
         fix = "Name recorded conversations with --against."
         raise UsageError("--unlike: there is nothing to hold the suite against.", fix=fix, slug="bad-option")
-    coverage = api.coverage(suite, runs, against=against, unlike=unlike)
+    coverage = library.coverage(suite, runs, against=against, unlike=unlike)
     show_coverage(coverage, form, output, min_asserted)
     return coverage.exit_code(min_asserted)

@@ -9,6 +9,10 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from carob.checks.base import excerpt
+from carob.checks.catalog import CheckCatalog
+from carob.checks.effects.claims import NoFalseSuccess
+from carob.checks.effects.outcome import Outcome
 from carob.features.coverage.assertions import CaseMention, find_mentions, settle_mention, spec_key
 from carob.features.coverage.gaps import find_unasserted, find_uncalled
 from carob.features.coverage.kinds import KindsOfSuite
@@ -23,10 +27,6 @@ from carob.features.coverage.model import (
     ValueClass,
 )
 from carob.features.coverage.schema_classes import OUTSIDE, SchemaArgument, read_arguments
-from carob.checks.base import excerpt
-from carob.checks.catalog import CheckCatalog
-from carob.checks.effects.claims import NoFalseSuccess
-from carob.checks.effects.outcome import Outcome
 from carob.model.check import CheckSpec
 from carob.model.faults import FAULT_KINDS, STUBBED, Fault
 from carob.model.run import CaseRecord

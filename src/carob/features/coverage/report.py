@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
-from carob.features.coverage.model import Coverage, CoveredShare, Gap, JudgedCoverage, ToolCoverage, UnlikeKind
 from carob.checks.effects.outcome import Outcome
+from carob.features.coverage.model import Coverage, CoveredShare, Gap, JudgedCoverage, ToolCoverage, UnlikeKind
 from carob.reports.escaping import encode, markdown_cell
 from carob.reports.sections import ReportSection, html_sections, markdown_sections
 from carob.text.wording import pluralize

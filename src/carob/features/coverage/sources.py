@@ -8,14 +8,14 @@ from pathlib import Path
 
 from msgspec import structs
 
-from carob.features.coverage.kinds import find_unlike
-from carob.features.coverage.measuring import CoverageMeter
-from carob.features.coverage.model import Coverage
-from carob.engine.recorded_runs import open_runs
 from carob.checks.catalog import catalog_for
+from carob.engine.recorded_runs import open_runs
 from carob.engine.rescoring import AnyJournal, name_run
 from carob.engine.suite_files import name_suite_format
 from carob.errors import UsageError
+from carob.features.coverage.kinds import find_unlike
+from carob.features.coverage.measuring import CoverageMeter
+from carob.features.coverage.model import Coverage
 from carob.journal.reader import Journal
 from carob.model.run import CaseRecord
 from carob.model.suite import Suite

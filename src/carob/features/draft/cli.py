@@ -88,6 +88,7 @@ def command(
     """
     from carob import api
     from carob.cli.main import print_error
+    from carob.features.draft import library
 
     is_probed = bool(prompts or how["target"])
     if bad:
@@ -99,8 +100,8 @@ def command(
     if output is not None and recording is not None:
         api.refuse_place(Path(output), force)
         api.refuse_taken(recording, force)
-    sent_prompts = api.read_prompts(prompts) if prompts else ()
-    draft = api.draft(sources, prompts=sent_prompts, **how)
+    sent_prompts = library.read_prompts(prompts) if prompts else ()
+    draft = library.draft(sources, prompts=sent_prompts, **how)
     for line in summary_lines(draft):
         print_error(line)
     if output is None or recording is None:
@@ -120,6 +121,7 @@ def draft_from_both(
     from carob import api
     from carob.cli.main import print_error
     from carob.errors import UsageError
+    from carob.features.draft import library
     from carob.text.wording import pluralize
 
     if not is_alone:
@@ -127,7 +129,7 @@ def draft_from_both(
         raise UsageError("--bad compares recorded sessions.", fix=fix, slug="bad-options")
     if output is not None:
         api.refuse_place(Path(output), force)
-    draft = api.draft_contrast(good, bad, **how)
+    draft = library.draft_contrast(good, bad, **how)
     for line in draft.lines:
         print_error(f"catches {len(line.caught)} of {draft.bad}: {line.words}")
     passed = f"all {draft.good} good sessions pass" if draft.good > 1 else "the good session passes"
@@ -147,6 +149,7 @@ def draft_contract(
     from carob import api
     from carob.cli.main import print_error
     from carob.errors import UsageError
+    from carob.features.draft import library
     from carob.text.wording import pluralize
 
     if is_probed:
@@ -154,7 +157,7 @@ def draft_contract(
         raise UsageError("--rules needs recorded conversations, not an agent.", fix=fix, slug="no-traces")
     if output is not None:
         api.refuse_place(Path(output), force)
-    draft = api.draft_rules(sources, name=name)
+    draft = library.draft_rules(sources, name=name)
     conversations = pluralize(draft.conversations, "conversation")
     if not (draft.rules or draft.questions):
         fix = "Give more conversations, or write one: see docs/rules.md."

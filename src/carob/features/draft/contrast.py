@@ -7,6 +7,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from carob.checks.catalog import CheckCatalog
+from carob.checks.effects.outcome import Outcome
+from carob.errors import UsageError
+from carob.evidence.conversation_events import read_conversation
 from carob.features.draft.cases import name_prompts
 from carob.features.draft.contrast_candidates import Candidate, Json, find_candidates, read_facts
 from carob.features.draft.draft import DraftOptions
@@ -15,10 +19,6 @@ from carob.features.draft.proving import read_cases
 from carob.features.draft.rule_candidates import RuleStatistics
 from carob.features.draft.trace_groups import SourceTrace, user_texts
 from carob.features.draft.writing import comment, lines, plain_value
-from carob.checks.catalog import CheckCatalog
-from carob.checks.effects.outcome import Outcome
-from carob.errors import UsageError
-from carob.evidence.conversation_events import read_conversation
 from carob.model.suite import Case
 from carob.model.trace import Trace
 from carob.model.verdict import Status

@@ -8,9 +8,9 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Struct, field
 
-from carob.features.coding.checks.base import deeds_of
 from carob.evidence.commands import edited_paths
 from carob.evidence.conversation_events import read_conversation
+from carob.features.coding.checks.base import deeds_of
 from carob.model.trace import ToolCall, Trace
 from carob.rules.events import COMMAND
 from carob.text.command_lines import SimpleCommand, may_change_files, shell_line, wrapped_words

@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import structs
 
+from carob.checks.base import excerpt
+from carob.checks.catalog import CheckCatalog
+from carob.errors import UsageError
 from carob.features.draft.cases import draft_case
 from carob.features.draft.draft import DraftOptions, DraftSummary, SuiteDraft
 from carob.features.draft.expectations import RUNS, AllKinds, Noted, most_of_all
@@ -23,9 +26,6 @@ from carob.features.draft.proving import (
 )
 from carob.features.draft.trace_groups import APART, Findings, SourceTrace, TraceGroup, TraceGroups
 from carob.features.draft.writing import comment, head, lines, plain_value, tail
-from carob.checks.base import excerpt
-from carob.checks.catalog import CheckCatalog
-from carob.errors import UsageError
 from carob.model.suite import Case
 from carob.model.trace import Trace
 from carob.redaction.personal_data import Masker

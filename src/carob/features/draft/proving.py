@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from carob.checks.catalog import CheckCatalog
+from carob.checks.tools.calls import ToolCalls
 from carob.features.audit.case_audit import Count, audit_case
 from carob.features.audit.model import CaseAudit
 from carob.features.audit.operators.base import Subject
@@ -16,8 +18,6 @@ from carob.features.audit.operators.catalog import OPERATORS
 from carob.features.audit.survivors import Spelling
 from carob.features.draft.expectations import Expected, Noted
 from carob.features.draft.writing import is_variable, plain_value
-from carob.checks.catalog import CheckCatalog
-from carob.checks.tools.calls import ToolCalls
 from carob.matchers.reading import matcher
 from carob.model.suite import Case
 from carob.model.trace import Trace

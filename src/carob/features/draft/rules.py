@@ -7,11 +7,11 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Struct, field
 
+from carob.errors import UsageError
+from carob.evidence.conversation_events import ConversationEvents, read_conversation
 from carob.features.draft.rule_candidates import Candidate, RuleStatistics, may_break
 from carob.features.draft.trace_groups import SourceTrace
 from carob.features.draft.writing import comment
-from carob.errors import UsageError
-from carob.evidence.conversation_events import ConversationEvents, read_conversation
 from carob.model.trace import Trace
 from carob.rules.contract import Contract
 from carob.rules.events import Facts, RuleOutcome

@@ -13,19 +13,19 @@ from typing import NamedTuple
 
 from msgspec import structs
 
+from carob.checks.catalog import catalog_for
+from carob.engine.recorded_runs import open_runs
+from carob.engine.request import AnyTarget, ResumeKeywords, RunOptions, RunRequest, TargetRecipe, find_target
+from carob.engine.rescoring import load_in
+from carob.engine.session import run_suite
+from carob.engine.suite_files import name_suite_format
+from carob.errors import UsageError
 from carob.features.draft.cases import name_prompts
 from carob.features.draft.contrast import ContrastDraft, draft_contrast
 from carob.features.draft.draft import DraftOptions, SuiteDraft
 from carob.features.draft.drafting import draft_from_traces
 from carob.features.draft.rules import RulesDraft, draft_rules
 from carob.features.draft.trace_groups import SourceTrace
-from carob.engine.recorded_runs import open_runs
-from carob.checks.catalog import catalog_for
-from carob.engine.request import AnyTarget, ResumeKeywords, RunOptions, RunRequest, TargetRecipe, find_target
-from carob.engine.rescoring import load_in
-from carob.engine.session import run_suite
-from carob.engine.suite_files import name_suite_format
-from carob.errors import UsageError
 from carob.journal.reader import Journal
 from carob.model.trace import Trace
 from carob.options import Repeats

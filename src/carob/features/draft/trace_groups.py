@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from carob.checks.base import excerpt
+from carob.evidence.exports.record import UNREAD
 from carob.features.draft.draft import DraftOptions, Finding
 from carob.features.draft.origins import folded
 from carob.features.draft.trace_statistics import TraceKind, TraceStatistics, kind_of
-from carob.checks.base import excerpt
-from carob.evidence.exports.record import UNREAD
 from carob.model.trace import BY_ITSELF, Trace
 from carob.text.tool_effects import known_effects
 from carob.text.tool_names import can_be_written

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from carob.features.audit.operators.observations import new_elements
-from carob.features.draft.origins import PROMPT, Origins, scalars, shape_of
-from carob.features.lint.phrases import COMMON_WORDS
 from carob.checks.effects.outcome import Name as OutcomeName
 from carob.checks.effects.outcome import Outcome
 from carob.checks.tools.patterns import part_of
+from carob.features.audit.operators.observations import new_elements
+from carob.features.draft.origins import PROMPT, Origins, scalars, shape_of
+from carob.features.lint.phrases import COMMON_WORDS
 from carob.model.cost import reported_cost
 from carob.model.suite import Case, Reply
 from carob.model.trace import BY_ITSELF, ToolCall, Trace

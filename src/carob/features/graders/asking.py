@@ -12,9 +12,9 @@ from typing import Final
 
 import msgspec
 
+from carob.errors import UsageError
 from carob.features.graders.base import Grade, Grader, GradeRequest
 from carob.features.graders.forms import encode_trace
-from carob.errors import UsageError
 from carob.model.trace import Trace
 from carob.redaction.named import named_redactor
 

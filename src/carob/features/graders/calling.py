@@ -22,15 +22,15 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
+from carob.checks.catalog import CheckCatalog, catalog_for
+from carob.engine.rescoring import load_in
+from carob.errors import ConfigError, UsageError
+from carob.features.audit.judging import NOTHING_ALLOWED, Allowance, PassingTrace
+from carob.features.audit.operators.base import Subject
 from carob.features.graders.base import TEXT_CAP, BadVerdictError, Grade, Grader, GradeRequest, read_grade
 from carob.features.graders.catalog import GraderKind, parse_spec
 from carob.features.graders.forms import messages_of
 from carob.features.graders.worker import SIZE, GraderStart, Question, Refusal
-from carob.features.audit.judging import NOTHING_ALLOWED, Allowance, PassingTrace
-from carob.features.audit.operators.base import Subject
-from carob.checks.catalog import CheckCatalog, catalog_for
-from carob.engine.rescoring import load_in
-from carob.errors import ConfigError, UsageError
 from carob.model.suite import Case, judged_part
 from carob.model.trace import Trace
 from carob.model.verdict import ACCEPTED, CaseStatus

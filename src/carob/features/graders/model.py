@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from carob.features.audit.model import Rate
 from carob.errors import ExitCode
+from carob.features.audit.model import Rate
 from carob.model.trace import Trace
 from carob.scoring.intervals import Estimate
 

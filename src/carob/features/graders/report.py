@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from carob.features.audit.report import rate_cells
 from carob.features.graders.model import (
     ClaimFigures,
     FormFigures,
@@ -15,7 +16,6 @@ from carob.features.graders.model import (
     TraceFigures,
     cut,
 )
-from carob.features.audit.report import rate_cells
 from carob.reports.escaping import encode, markdown_cell
 from carob.reports.sections import CELL, ReportSection, html_sections, markdown_sections
 from carob.text.wording import pluralize

@@ -13,6 +13,10 @@ from typing import Final
 from msgspec import Struct
 
 from carob.features.audit.case_audit import Count
+from carob.features.audit.operators.base import Subject
+from carob.features.audit.operators.catalog import EVERY_OPERATOR
+from carob.features.audit.run_audit import differ
+from carob.features.audit.survivors import evidence
 from carob.features.graders.asking import Asker, Reviews, VerdictStore, read_reviews
 from carob.features.graders.base import Grade, Grader
 from carob.features.graders.biases import BiasTally
@@ -27,10 +31,6 @@ from carob.features.graders.model import (
     UnauditedTrace,
 )
 from carob.features.graders.mutants import CLAIMS, GraderMutant, MutantMaker, claim_of
-from carob.features.audit.operators.base import Subject
-from carob.features.audit.operators.catalog import EVERY_OPERATOR
-from carob.features.audit.run_audit import differ
-from carob.features.audit.survivors import evidence
 from carob.model.trace import Trace
 from carob.redaction.redactor import Redactor
 from carob.scoring.intervals import Estimate, pass_rate

@@ -7,15 +7,15 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from carob.checks.catalog import catalog_for
+from carob.engine import rescoring
+from carob.errors import UsageError
+from carob.features.audit.judging import Allowance
 from carob.features.graders.calling import GraderSettings, open_grader
 from carob.features.graders.model import GraderAudit
 from carob.features.graders.mutants import CLAIMS
 from carob.features.graders.run_audit import GraderAuditOptions, OnProgress, audit_grader
 from carob.features.graders.sources import read_subjects
-from carob.features.audit.judging import Allowance
-from carob.checks.catalog import catalog_for
-from carob.engine import rescoring
-from carob.errors import UsageError
 from carob.targets.config import Config
 from carob.text.wording import did_you_mean, join_words
 

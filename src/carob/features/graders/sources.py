@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterator, Sequence
 from itertools import chain, groupby
 
-from carob.features.graders.mutants import bare_subject
-from carob.features.audit.operators.base import Subject
 from carob.engine.recorded_runs import open_runs
 from carob.errors import UsageError
+from carob.features.audit.operators.base import Subject
+from carob.features.graders.mutants import bare_subject
 from carob.journal.reader import Journal
 from carob.model.suite import judged_part
 from carob.model.verdict import CaseStatus

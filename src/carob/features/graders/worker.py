@@ -18,11 +18,11 @@ from typing import IO, Any, Final, NoReturn
 import msgspec
 from msgspec import Struct
 
+from carob.errors import CarobError
 from carob.features.graders.adapters.base import Judge, Loader
 from carob.features.graders.base import TEXT_CAP, BadVerdictError, Grade, read_grade
 from carob.features.graders.catalog import import_adapter
 from carob.features.graders.forms import GraderInput
-from carob.errors import CarobError
 from carob.system.process_tree import end_with
 from carob.text.wording import error_text
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from carob.evidence.recorder import RanCall
-from carob.model.trace import CallKind, PossibleCall, ToolCall
 from carob.features.langgraph.callbacks import TurnRecorder, WrittenMessage
 from carob.features.langgraph.messages import plain_text
+from carob.model.trace import CallKind, PossibleCall, ToolCall
 from carob.text.clean import jsonable
 from carob.text.tool_results import call_success, missing_fields, parse_result, shows_failure
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 import msgspec
 from msgspec import Struct
 
+from carob.features.langgraph.messages import final_text, plain_text
 from carob.model.suite import TurnDecision
 from carob.model.trace import APPROVALS, PossibleCall, Tokens
 from carob.providers.sse import ServerEvent
@@ -34,7 +35,6 @@ from carob.targets.interrupts import (
     resume,
     resume_decided,
 )
-from carob.features.langgraph.messages import final_text, plain_text
 from carob.text.clean import table
 from carob.text.tool_results import shows_failure
 from carob.text.wording import shorten, visible

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from carob.errors import ConfigError
-from carob.targets.base import TargetError
-from carob.targets.http.jsonpath import JsonPath, suggest_path
 from carob.features.langgraph.loading import pregel
 from carob.features.langgraph.messages import as_messages
+from carob.targets.base import TargetError
+from carob.targets.http.jsonpath import JsonPath, suggest_path
 from carob.text.clean import jsonable, text
 from carob.text.wording import with_article
 

@@ -17,6 +17,9 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from carob.errors import ConfigError
+from carob.features.langgraph.loading import GraphSource, environment, pregel, source
+from carob.features.langgraph.shapes import Given, Shapes, needed_context
+from carob.features.langgraph.turn import MORE_STEPS, GraphConversation, as_configurable
 from carob.model.suite import Case
 from carob.model.trace import Trace
 from carob.plugins.code import load
@@ -29,9 +32,6 @@ from carob.targets.conversation import converse
 from carob.targets.in_process.cases import RunningCase
 from carob.targets.in_process.reach import require_tools
 from carob.targets.in_process.wrapping import WRAPPING
-from carob.features.langgraph.loading import GraphSource, environment, pregel, source
-from carob.features.langgraph.shapes import Given, Shapes, needed_context
-from carob.features.langgraph.turn import MORE_STEPS, GraphConversation, as_configurable
 from carob.targets.user_code import build_error, from_outside
 from carob.text.wording import error_text, with_article
 

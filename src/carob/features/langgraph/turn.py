@@ -11,15 +11,15 @@ from msgspec import structs
 
 from carob.evidence.recorder import RanCall
 from carob.evidence.spans.trace_context import enter_turn
-from carob.model.suite import Case
-from carob.model.trace import APPROVALS, Trace
-from carob.targets.base import RunContext, TargetError
-from carob.targets.interrupts import Interrupt, asked_approvals, decided_approvals, resume, resume_decided
 from carob.features.langgraph.callbacks import TurnRecorder, WrittenMessage, timeline
 from carob.features.langgraph.calls import possible_calls, run_as_call, tool_calls
 from carob.features.langgraph.loading import pregel, schemas_of
 from carob.features.langgraph.messages import as_messages, final_text, find_ending, token_counts
 from carob.features.langgraph.shapes import Shapes
+from carob.model.suite import Case
+from carob.model.trace import APPROVALS, Trace
+from carob.targets.base import RunContext, TargetError
+from carob.targets.interrupts import Interrupt, asked_approvals, decided_approvals, resume, resume_decided
 from carob.targets.short_form import NO_TELEMETRY
 from carob.text.clean import jsonable, table
 

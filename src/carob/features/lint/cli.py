@@ -30,11 +30,11 @@ def command(suites: tuple[str, ...], target: str | None, ignore: list[str] | Non
       carob lint evals/checkout.json --target staging --strict
       carob lint evals/checkout.json --ignore duplicate-prompt,newer-field
     """
-    from carob import api
     from carob.cli.main import print_error
+    from carob.features.lint import library
     from carob.text.wording import pluralize, visible
 
-    look = api.linter(target, ignore=ignore or ())
+    look = library.linter(target, ignore=ignore or ())
     smells, readable = 0, True
     for file in suites:
         try:

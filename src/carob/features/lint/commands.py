@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from carob.features.lint.base import LintCase, Rule, Smell, TargetInfo
 from carob.features.coding.checks.claims import Claims
 from carob.features.coding.checks.commands import CommandRuns
+from carob.features.lint.base import LintCase, Rule, Smell, TargetInfo
 from carob.text.regexes import safe_regex
 from carob.text.regexes.examples import UnreadableError, example
 from carob.text.wording import quoted

@@ -8,9 +8,6 @@ from typing import NamedTuple
 
 import regex
 
-from carob.features.lint.base import LintCase, PlacedCheck, Rule, Smell, TargetInfo
-from carob.features.lint.phrases import is_match
-from carob.features.lint.tools import NEEDS_A_CALL, expected_calls
 from carob.checks.answer.phrases import (
     ExpectedContains,
     MustMatchRegex,
@@ -27,6 +24,9 @@ from carob.checks.page.ui import Ui
 from carob.checks.telemetry import Telemetry, shorthand
 from carob.checks.tools.calls import ToolCalls
 from carob.checks.tools.names import ToolCallsAny, ToolCallsNone, ToolsUsed
+from carob.features.lint.base import LintCase, PlacedCheck, Rule, Smell, TargetInfo
+from carob.features.lint.phrases import is_match
+from carob.features.lint.tools import NEEDS_A_CALL, expected_calls
 from carob.suites.diagnostics import Path, render
 from carob.targets.conversation import MAX_TURNS
 from carob.text import phrases

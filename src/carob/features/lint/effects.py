@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import regex
 
-from carob.features.lint.base import LintCase, Rule, Smell, TargetInfo
 from carob.checks.effects.permitted import OnlyEffects
+from carob.features.lint.base import LintCase, Rule, Smell, TargetInfo
 from carob.text.prose.claims import claims
 from carob.text.tool_names import ANY_EFFECT, NO_TOOL, is_any_named
 from carob.text.wording import quoted

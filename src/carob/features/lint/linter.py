@@ -8,6 +8,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from carob.checks.catalog import CheckCatalog
+from carob.errors import Diagnostic, UsageError
 from carob.features.lint import (
     commands,
     contract_rules,
@@ -21,8 +23,6 @@ from carob.features.lint import (
     vacuous,
 )
 from carob.features.lint.base import LintCase, Rule, Smell, TargetInfo
-from carob.checks.catalog import CheckCatalog
-from carob.errors import Diagnostic, UsageError
 from carob.model.suite import Suite
 from carob.suites.diagnostics import Document, Path, PathDiagnostic, problems
 from carob.suites.reading import LocatedSuite, locate_suite

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import regex
 
-from carob.features.lint.base import LintCase, Rule, Smell, TargetInfo
-from carob.features.lint.tools import tools_at
 from carob.checks.answer.leaks import NoLeak
 from carob.checks.answer.phrases import ExpectedContains, MustNotContain, MustNotSay, MustSayAny, ReasonContains
 from carob.checks.effects.permitted import OnlyEffects
+from carob.features.lint.base import LintCase, Rule, Smell, TargetInfo
+from carob.features.lint.tools import tools_at
 from carob.suites.diagnostics import Path
 from carob.text.tool_names import OR
 from carob.text.wording import quoted

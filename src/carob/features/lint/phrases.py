@@ -8,7 +8,6 @@ from typing import Any
 import regex
 from msgspec import structs
 
-from carob.features.lint.base import LintCase, PlacedCheck, Rule, Smell, TargetInfo
 from carob.checks.answer.brief import ClaimEvidenceAlignment, EvidenceFreshness, MustAllowOverrideAction, RequiredLevers
 from carob.checks.answer.nodes import is_for_snapshots
 from carob.checks.answer.phrases import (
@@ -24,6 +23,7 @@ from carob.checks.base import excerpt
 from carob.checks.effects.allocation import AllocationValid
 from carob.checks.effects.outcome import Outcome
 from carob.checks.numbers.required import MustGroundNumber
+from carob.features.lint.base import LintCase, PlacedCheck, Rule, Smell, TargetInfo
 from carob.model.trace import Trace
 from carob.model.verdict import CaseStatus, Status
 from carob.scoring import verdicts

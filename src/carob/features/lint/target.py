@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from carob.features.lint.base import LintCase, Rule, Smell, TargetInfo
 from carob.checks.page.ui import Ui, grammar, resolve
 from carob.errors import ConfigError
+from carob.features.langgraph.loading import tools_of
+from carob.features.lint.base import LintCase, Rule, Smell, TargetInfo
 from carob.plugins.code import load_attribute
 from carob.plugins.project import Project
 from carob.targets.config import TargetConfig, read_config
 from carob.targets.config import resolve as resolve_target
-from carob.features.langgraph.loading import tools_of
 
 
 def find_target_info(target: str | TargetConfig | None, project: Project) -> TargetInfo:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 import regex
 
-from carob.features.lint.base import LintCase, PlacedCheck, Rule, Smell, TargetInfo
 from carob.checks.answer.json import AnswerAt
 from carob.checks.budgets import MaxCalls
 from carob.checks.effects.claims import NoFalseSuccess
@@ -18,6 +17,7 @@ from carob.checks.tools.calls import ToolCalls
 from carob.checks.tools.names import ToolCallsAny, ToolCallsNone, ToolsUsed
 from carob.checks.tools.order import ToolOrder, ToolRequires
 from carob.evidence.logs.events import PREFIX
+from carob.features.lint.base import LintCase, PlacedCheck, Rule, Smell, TargetInfo
 from carob.suites.diagnostics import Path, PathDiagnostic
 from carob.text.tool_names import is_named
 from carob.text.wording import did_you_mean, pluralize, quoted

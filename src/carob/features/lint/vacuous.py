@@ -8,12 +8,12 @@ from contextlib import suppress
 
 import regex
 
-from carob.features.lint.base import LintCase, Rule, Smell, TargetInfo
 from carob.checks.answer.brief import EvidenceFreshness
 from carob.checks.answer.json import AnswerAt, AnswerJson, State
 from carob.checks.page.ui import Ui
 from carob.checks.telemetry import Telemetry, shorthand
 from carob.checks.tools.calls import ToolCalls
+from carob.features.lint.base import LintCase, Rule, Smell, TargetInfo
 from carob.matchers.reading import matcher
 from carob.model.trace import Trace
 from carob.model.verdict import Status

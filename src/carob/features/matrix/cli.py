@@ -25,8 +25,8 @@ def command(runs: tuple[str, ...], form: str, output: Path | None, results_dir: 
       carob matrix small.jsonl large.jsonl
       carob matrix small.jsonl large.jsonl --format html --output models.html
     """
-    from carob import api
+    from carob.features.matrix import library
     from carob.features.matrix.terminal import show_matrix
 
-    show_matrix(api.matrix(runs, results_dir=results_dir), form, output)
+    show_matrix(library.matrix(runs, results_dir=results_dir), form, output)
     return 0

@@ -7,9 +7,9 @@ from itertools import product
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from carob.features.matrix.model import MOST_RUNS
 from carob.engine.request import refuse_secret_names
 from carob.errors import UsageError
+from carob.features.matrix.model import MOST_RUNS
 from carob.targets.config import Config, resolve
 from carob.text.wording import quoted
 

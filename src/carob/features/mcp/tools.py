@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from carob import api
-from carob.features.audit.terminal import AuditLines
 from carob.checks.catalog import catalog_for
 from carob.errors import CarobError, UsageError
-from carob.journal.reader import Journal
+from carob.features.audit import library as audit_library
+from carob.features.audit.terminal import AuditLines
+from carob.features.draft import library as draft_library
+from carob.features.lint import library as lint_library
 from carob.features.mcp.places import ProjectFolder
+from carob.journal.reader import Journal
 from carob.model.run import CaseRecord
 from carob.model.verdict import CaseStatus
 from carob.reports.case_details import first_reason, why_not_passed
@@ -118,7 +121,7 @@ class CarobTools:
 
         suite: a suite file, relative to the project.
         """
-        report = api.linter()(self._suite(suite))
+        report = lint_library.linter()(self._suite(suite))
         lines = [*map(str, report.smells), *(f"suggestion: {suggestion}" for suggestion in report.suggestions)]
         return lines or ["Nothing found."]
 
@@ -129,7 +132,7 @@ class CarobTools:
         journal: the journal of a run, relative to the project; without it, the last run.
         """
         out = io.StringIO()
-        lines, auditor = AuditLines(out, MIN_KILL), api.auditor(self._journal(journal))
+        lines, auditor = AuditLines(out, MIN_KILL), audit_library.auditor(self._journal(journal))
         for entry in auditor.cases():
             lines.case(entry)
         lines.end(auditor.summary(), [])
@@ -142,7 +145,7 @@ class CarobTools:
 
         journal: the journal of a run, relative to the project; without it, the last run.
         """
-        return api.draft(self._journal(journal).path).yaml.splitlines()
+        return draft_library.draft(self._journal(journal).path).yaml.splitlines()
 
     async def run_cases(self, suite: str, cases: list[str], target: str = "") -> list[str]:
         """Run cases of a suite against the agent, judge them, and explain those that did not pass.

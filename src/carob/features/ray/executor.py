@@ -21,6 +21,7 @@ from carob.engine.processes.messages import (
     encode,
     for_runner,
 )
+from carob.engine.work import CaseResult
 from carob.features.ray.cluster import (
     PATIENCE,
     ClusterLostError,
@@ -31,7 +32,6 @@ from carob.features.ray.cluster import (
     join_cluster,
     needed_addresses,
 )
-from carob.engine.work import CaseResult
 from carob.model.run import Item
 from carob.model.trace import TraceError
 from carob.redaction.redactor import Redactor

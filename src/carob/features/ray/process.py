@@ -28,10 +28,10 @@ from carob.engine.processes.messages import (
     read_start,
     refusal,
 )
-from carob.features.ray.cluster import ClusterLostError
-from carob.features.ray.executor import LEAVE, RayExecutor
 from carob.engine.work import CaseResult
 from carob.errors import CarobError
+from carob.features.ray.cluster import ClusterLostError
+from carob.features.ray.executor import LEAVE, RayExecutor
 from carob.model.run import Item
 from carob.redaction.redactor import Redactor
 

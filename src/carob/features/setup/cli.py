@@ -46,14 +46,14 @@ def command(
       carob init --yes --target python:agent.py:answer --prompt "Where is my order?" --allow-effects
       carob init --example
     """
-    from carob import api
+    from carob.features.setup import library
     from carob.features.setup import terminal as console
 
     talks = not yes and sys.stdin.isatty() and sys.stdout.isatty()
     if example:
-        plan = api.plan_example()
+        plan = library.plan_example()
     else:
-        survey = api.survey_project()
+        survey = library.survey_project()
         console.show_survey(survey)
         agent = _choose(survey, target, may_ask=yes and not no_ask, talks=talks)
         may_ask = not no_ask and (yes or (talks and _may_ask(survey, agent)))
@@ -62,14 +62,14 @@ def command(
             allow_effects = True
         if may_ask and (agent is not None or survey.targets):
             console.show_question(agent, len(prompts) if allow_effects else 0)
-        plan = api.plan_init(survey, agent, prompts=prompts, may_ask=may_ask, allow_effects=allow_effects)
+        plan = library.plan_init(survey, agent, prompts=prompts, may_ask=may_ask, allow_effects=allow_effects)
     return _carry_out(plan, yes=yes, talks=talks)
 
 
 def _carry_out(plan: InitPlan, *, yes: bool, talks: bool) -> int:
     """Show the plan, write it if that is wanted, and run the suite, or check it where no agent answered."""
-    from carob import api
     from carob.cli.main import print_error, run
+    from carob.features.setup import library
     from carob.features.setup import terminal as console
 
     console.show_plan(plan)
@@ -81,7 +81,7 @@ def _carry_out(plan: InitPlan, *, yes: bool, talks: bool) -> int:
     if not yes and not click.confirm("Write these files?", default=True):
         click.echo("Nothing was written.")
         return ExitCode.OK
-    api.write_plan(plan)
+    library.write_plan(plan)
     arguments = ["run" if plan.works else "validate", plan.suite]
     click.echo(f"Written. carob {shlex.join(arguments)}\n")
     return run(arguments)
@@ -89,12 +89,12 @@ def _carry_out(plan: InitPlan, *, yes: bool, talks: bool) -> int:
 
 def _choose(survey: Survey, target: str | None, *, may_ask: bool, talks: bool) -> FoundAgent | None:
     """The agent to write a target for: the likeliest, or the one that is named or chosen."""
-    from carob import api
+    from carob.features.setup import library
 
     if survey.targets:
         return None
     if target is not None or not talks:
-        return api.choose_agent(survey, target, may_ask=may_ask)
+        return library.choose_agent(survey, target, may_ask=may_ask)
     if len(survey.agents) == 1:
         return survey.agents[0]
     if survey.agents:
@@ -107,7 +107,7 @@ def _choose(survey: Survey, target: str | None, *, may_ask: bool, talks: bool) -
     spec = click.prompt(
         "How can Carob reach your agent? (such as python:agent.py:answer, or an http:// address)", default=LATER
     )
-    return None if spec == LATER else api.choose_agent(survey, spec)
+    return None if spec == LATER else library.choose_agent(survey, spec)
 
 
 def _may_ask(survey: Survey, agent: FoundAgent | None) -> bool:

@@ -51,8 +51,8 @@ def command(
     Of a service:
       carob inspect http://127.0.0.1:8080/chat --prompt "Where is A-17?" --prompt "Where is B-99?"
     """
-    from carob.api import add_target, inspect
     from carob.cli.main import print_error
+    from carob.features.setup.library import add_target, inspect
 
     inspection = inspect(where, prompt=prompts, name=name, kind=kind, options=options)
     for label, lines in inspection.sightings:

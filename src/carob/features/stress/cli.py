@@ -66,15 +66,16 @@ def command(
     Exit codes: 0 nothing broke, 1 something did, 2 interrupted (--resume), 4 usage, 5 no case could be stressed.
     """
     from carob import api
+    from carob.features.stress import library
     from carob.features.stress.terminal import stress_with_progress
 
     verbosity = read_verbosity(quiet, verbose)
     if write is not None:
         api.refuse_place(write, force)
     loaded = api.load_file(suite, api.find_project())
-    start = partial(api.astress, suite, base=base, resume=resume, **how)
+    start = partial(library.astress, suite, base=base, resume=resume, **how)
     result, code = stress_with_progress(loaded, start, verbosity)
     if write is not None and result is not None:
-        count = api.write_broken(result, write)
+        count = library.write_broken(result, write)
         click.echo(f"  {write}: {count} case{'s' * (count != 1)}" if count else "  nothing broke: no case is written")
     return code

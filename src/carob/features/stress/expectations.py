@@ -12,7 +12,6 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from carob.features.stress.kinds import StressKind
 from carob.checks.catalog import CheckCatalog
 from carob.checks.effects.claims import NoFalseSuccess
 from carob.checks.effects.outcome import Outcome
@@ -20,6 +19,7 @@ from carob.checks.effects.permitted import OnlyEffects
 from carob.checks.effects.resilience import AdmitsFailure, MaxRetries, NoEffectTwice, has_request_key
 from carob.checks.numbers.grounded import GroundedNumbers
 from carob.checks.tools.calls import ToolCalls
+from carob.features.stress.kinds import StressKind
 from carob.model.faults import Fault
 from carob.model.suite import Case
 from carob.model.trace import ToolCall, Trace

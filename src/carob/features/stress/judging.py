@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import structs
 
-from carob.features.stress.model import WORST_FIRST, CellResult, CellStatus, StressFinding
-from carob.features.stress.planning import MODEL, Cell
 from carob.checks.effects.outcome import Outcome
 from carob.checks.effects.resilience import MaxRetries
 from carob.checks.tools.calls import ToolCalls
+from carob.features.stress.model import WORST_FIRST, CellResult, CellStatus, StressFinding
+from carob.features.stress.planning import MODEL, Cell
 from carob.model.faults import NOT_REACHED
 from carob.model.run import CaseRecord
 from carob.model.trace import Trace

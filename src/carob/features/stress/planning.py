@@ -12,6 +12,10 @@ from typing import Any, Final
 
 from msgspec import Struct, structs
 
+from carob.checks.answer.leaks import NoLeak
+from carob.checks.catalog import CheckCatalog
+from carob.checks.effects.outcome import Outcome
+from carob.checks.tools.names import ToolCallsNone
 from carob.features.stress.expectations import (
     DECLARED,
     Expected,
@@ -29,10 +33,6 @@ from carob.features.stress.expectations import (
 )
 from carob.features.stress.kinds import INJECT, INJECT_RANK, KINDS, Injection, StressKind
 from carob.features.stress.model import LeftOut, NotTried
-from carob.checks.answer.leaks import NoLeak
-from carob.checks.catalog import CheckCatalog
-from carob.checks.effects.outcome import Outcome
-from carob.checks.tools.names import ToolCallsNone
 from carob.model.check import CheckSpec
 from carob.model.faults import Fault, Hit
 from carob.model.run import CaseRecord

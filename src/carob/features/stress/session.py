@@ -9,18 +9,18 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct, structs
 
-from carob.features.stress.expectations import DECLARED
-from carob.features.stress.judging import failed_checks, judge_cell
-from carob.features.stress.kinds import SHIPPED, read_injections
-from carob.features.stress.model import CellResult, CellStatus, StressReport
-from carob.features.stress.planning import Cell, Planner, StressPlan
-from carob.features.stress.report import stress_html, stress_json
 from carob.checks.catalog import catalog_for
 from carob.engine.case_runner import settle, target_of_suite
 from carob.engine.request import AnyTarget, ProgramKeywords, RunOptions, RunRequest
 from carob.engine.rescoring import STRESS
 from carob.engine.session import PreviousRun, resume_suite, run_suite
 from carob.errors import CarobError, ConfigError, UsageError
+from carob.features.stress.expectations import DECLARED
+from carob.features.stress.judging import failed_checks, judge_cell
+from carob.features.stress.kinds import SHIPPED, read_injections
+from carob.features.stress.model import CellResult, CellStatus, StressReport
+from carob.features.stress.planning import Cell, Planner, StressPlan
+from carob.features.stress.report import stress_html, stress_json
 from carob.journal.reader import Journal
 from carob.model.faults import Fault, Hit
 from carob.model.run import CaseRecord

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from carob.errors import ExitCode
 from carob.features.stress.model import CellResult, CellStatus, StressReport
 from carob.features.stress.report import MARKS, causes_of_doubt, stress_rows, stress_verdict, unmet_cells
-from carob.errors import ExitCode
 from carob.model.suite import Suite
 from carob.reports.escaping import terminal
 from carob.reports.run_result import RunResult

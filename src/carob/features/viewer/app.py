@@ -13,15 +13,15 @@ from starlette.routing import Route
 
 from carob.checks.catalog import catalog_for
 from carob.errors import CarobError, UsageError
+from carob.features.viewer import pages, run_list
+from carob.features.viewer.pages import OfRun
+from carob.features.viewer.rule_pages import rules_page
 from carob.journal.index import CaseFilter, Index, IndexedRun
 from carob.plugins.project import Project, token_prices
 from carob.reports.html.case_view import CaseSetting
 from carob.reports.html.pages import assets, environment, find_own_file, fragment, record_json
 from carob.reports.suite_lines import SuiteLines, suite_lines
 from carob.system.loopback_auth import LoopbackGuard, RefusedRequest
-from carob.features.viewer import pages, run_list
-from carob.features.viewer.pages import OfRun
-from carob.features.viewer.rule_pages import rules_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable

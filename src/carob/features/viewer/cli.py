@@ -25,9 +25,9 @@ def command(folder: Path | None, port: int, no_browser: bool) -> int:
       carob view
       carob view carob-results/checkout-20260101T090000Z.jsonl --port 0
     """
-    from carob import api
+    from carob.features.viewer import library
 
-    viewer = api.open_viewer(folder, port=port)
+    viewer = library.open_viewer(folder, port=port)
     click.echo(f"{viewer.address}\nCtrl-C ends it.")
     if not no_browser:
         viewer.open_browser(lambda words: click.echo(f"carob: {words}", err=True))

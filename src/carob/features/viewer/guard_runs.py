@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from carob.features.check.judges import ANY_PROMPT
-from carob.features.check.kept import KeptConversations
-from carob.features.check.model import CheckReport
 from carob.evidence.exports.guard_journal import GUARD, GUARD_JOURNAL
 from carob.evidence.exports.reading import read_conversations
 from carob.evidence.exports.record import RecordedConversation
+from carob.features.check.judges import ANY_PROMPT
+from carob.features.check.kept import KeptConversations
+from carob.features.check.model import CheckReport
 from carob.features.guard.target import PASSED_BY
 from carob.journal.append_log import list_files
 from carob.model.suite import Case, Scoring

@@ -19,6 +19,7 @@ from carob.features.compare.model import COMPARED, CaseChange, Change
 from carob.features.compare.report import ChangeSection, view_comparison
 from carob.features.compare.run_differences import by_kind, differing, is_same_kind, is_same_suite
 from carob.features.stress.report import read_stress, template_values
+from carob.features.viewer.run_list import is_live, trouble
 from carob.journal.index import CaseFilter, FailureGroup, Index, IndexedRun, Result
 from carob.model.cost import TokenPrices
 from carob.model.run import CaseRecord
@@ -35,7 +36,6 @@ from carob.reports.html.run_view import (
     row_view,
 )
 from carob.scoring.figures import pass_percent
-from carob.features.viewer.run_list import is_live, trouble
 
 PAGE: Final = 100
 MOST_COMPARED: Final = 60

@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
+from carob.features.viewer.pages import OfRun
 from carob.journal.index import Index, IndexedRun, RuleCase
 from carob.model.verdict import Status
 from carob.reports.html.run_view import evidence_anchor
-from carob.features.viewer.pages import OfRun
 
 MOST_LISTED: Final = 200
 """So many conversations are listed of each kind."""

@@ -72,14 +72,14 @@ def command(token_env: str, folder: Path | None, **how: Any) -> int:
     is judged at the next start. The exit code is 0 however the conversations came out, 3 if the end could not be
     written, 4 if it cannot start.
     """
-    from carob import api
     from carob.cli.main import print_error
+    from carob.features.watch import library
 
     token = os.environ.get(token_env, "") if token_env else ""
     if token_env and not token:
         fix = f"Set it: export {token_env}=..."
         raise UsageError(f"--token-env: the variable {token_env} is not set.", fix=fix, slug="watch-token")
-    watch = api.open_watch(folder=folder, token=token, say=_with_name(print_error), **how)
+    watch = library.open_watch(folder=folder, token=token, say=_with_name(print_error), **how)
 
     def stop(number: int, _: object) -> None:
         signal.signal(number, signal.default_int_handler)  # who asks twice does not wait for the end

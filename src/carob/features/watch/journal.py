@@ -16,9 +16,9 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct, structs
 
+from carob.evidence.exports.record import RecordedConversation
 from carob.features.check.judges import ConversationJudge
 from carob.features.check.kept import record_conversation
-from carob.evidence.exports.record import RecordedConversation
 from carob.journal.append_log import USUAL_LIMITS, AppendLog, LogLimits, list_files, remove_old
 from carob.journal.writer import encode
 from carob.model.run import RECORDED_CHECK, CaseRecord, Footer, Header

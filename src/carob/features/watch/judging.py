@@ -7,17 +7,17 @@ from typing import Final
 
 from msgspec import Struct, structs
 
-from carob.features.check.judges import ConversationJudge
 from carob.evidence.conversations import missing_turn
 from carob.evidence.exports.assembly import assemble
 from carob.evidence.exports.otlp import OTLP
 from carob.evidence.exports.reading import with_metadata
 from carob.evidence.exports.record import RecordedConversation
 from carob.evidence.merge import merge_turns
+from carob.features.check.judges import ConversationJudge
+from carob.features.watch.tables import HeldConversation, Stop
 from carob.model.trace import Trace
 from carob.rules.events import RuleOutcome, RuleVerdict
 from carob.text.wording import error_text
-from carob.features.watch.tables import HeldConversation, Stop
 
 LONGEST_PAUSE: Final = 900.0
 """Seconds: the first turn that is seen of a session so soon after a stop may not be its first one."""

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from carob.features.check.judges import AnyPolicy, ConversationJudge, read_judge
 from carob.errors import CarobError
+from carob.features.check.judges import AnyPolicy, ConversationJudge, read_judge
 from carob.plugins.project import Project
 from carob.text.wording import pluralize
 

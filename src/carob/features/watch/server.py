@@ -13,9 +13,9 @@ import msgspec
 
 from carob.evidence.span_receiver import EMPTY, JSON, RequestReader
 from carob.evidence.spans.otlp import SpanBatch, SpanRecord, request_type
+from carob.features.watch.metrics import CONTENT_TYPE
 from carob.system.loopback import Connection, HttpRequest, LoopbackServer, format_reply
 from carob.system.loopback_auth import LOOPBACK, BearerGuard, RefusedRequest
-from carob.features.watch.metrics import CONTENT_TYPE
 
 METRICS: Final = "/metrics"
 NAME: Final = "carob watch"

@@ -24,7 +24,6 @@ from carob.evidence.exports.spool import (
     find_session,
 )
 from carob.evidence.spans.otlp import SpanRecord
-from carob.text.wording import shorten
 from carob.features.watch.tables import (
     ConversationRow,
     HeldConversation,
@@ -34,6 +33,7 @@ from carob.features.watch.tables import (
     StoreLimits,
     open_tables,
 )
+from carob.text.wording import shorten
 
 OVERHEAD: Final = 300
 """Bytes that a span takes besides, in tables and indexes."""

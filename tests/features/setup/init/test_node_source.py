@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from carob.api import choose_agent
+from carob.features.setup.library import choose_agent
 from carob.features.setup.survey.findings import FoundAgent
 from carob.features.setup.survey.survey import survey_folder
 from carob.features.setup.write import texts

@@ -16,8 +16,8 @@ import yaml
 from carob import api
 from carob.cli import main
 from cli.support import Carob, write
-from scripted_model import serve
 from features.setup.init.projects import DESK, FASTAPI, LANGGRAPH, MCP, PROMPTFOO, PYTEST
+from scripted_model import serve
 
 SCHEMA, IGNORE = "carob-1.schema.json", ".gitignore"
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import carob
-from carob.model.trace import Tokens
 from carob.features.setup.inspect.services import inspect_service
+from carob.model.trace import Tokens
 from carob.targets.base import RunContext, TargetError
 from carob.targets.config import TargetConfig
 from targets.conftest import case, opened

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from carob.errors import ConfigError
-from carob.plugins.project import find_project
 from carob.features.setup.inspect.inspection import Inspection, add, target_table
+from carob.plugins.project import find_project
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 VALUES = st.recursive(

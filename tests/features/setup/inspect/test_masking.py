@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from carob import api
+from carob.features.setup import library
 from carob.features.setup.inspect.inspection import Inspection, Observation, without_passwords
 from cli.support import Carob
 from targets.http.server import constantly, http, serving
@@ -52,7 +52,9 @@ def test_several_have_several_names() -> None:
 async def test_an_inspection_of_a_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     async with serving(constantly(http('{"reply": "you are bob, hunter2"}'))) as server:
-        found = await api.ainspect(server.url.replace("://", "://bob:hunter2@"), prompt="Hi", kind="http", name="bot")
+        found = await library.ainspect(
+            server.url.replace("://", "://bob:hunter2@"), prompt="Hi", kind="http", name="bot"
+        )
     assert found.works, found.problem
     assert "${BOT_PASSWORD}@" in found.toml
     assert "hunter2" not in f"{found}"

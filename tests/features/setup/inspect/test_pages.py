@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from carob.evidence.logs import jsonl_tail
-from carob.model.trace import Trace
 from carob.features.setup.inspect.page import inspect, observe
 from carob.features.setup.inspect.page.inspect import _end_of_turn, inspect_page
 from carob.features.setup.inspect.page.observe import PageObservation
+from carob.model.trace import Trace
 from carob.targets.config import TargetConfig
 from cli.support import Carob, eval_set, write
 from features.browser.stub import serving

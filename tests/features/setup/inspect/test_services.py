@@ -15,10 +15,10 @@ import pytest
 from msgspec import structs
 
 from carob.errors import ConfigError
-from carob.plugins.project import Project
 from carob.features.setup.inspect import services
 from carob.features.setup.inspect.catalog import target
 from carob.features.setup.inspect.services import inspect_service
+from carob.plugins.project import Project
 from carob.targets.config import TargetConfig
 from targets.http.server import LAST, Answer, Asked, constantly, http, serving, sse, started
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 import regex
 
-from carob.features.audit.operators.base import Mutant, Subject, of_answer
 from carob.checks.answer.leaks import NoLeak
 from carob.checks.answer.phrases import MustNotContain, MustNotMatchRegex, MustNotSay
 from carob.checks.effects.claims import NoFalseSuccess, calls_so_far
+from carob.features.audit.operators.base import Mutant, Subject, of_answer
 from carob.text.prose.asking import find_request
 from carob.text.regexes import safe_regex
 from carob.text.regexes.examples import UnreadableError, example

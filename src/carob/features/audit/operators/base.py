@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import structs
 
-from carob.features.audit.operators.log_lines import Log
 from carob.checks.base import Check
+from carob.features.audit.operators.log_lines import Log
 from carob.model.suite import Case
 from carob.model.trace import Trace
 from carob.text.folding import fold

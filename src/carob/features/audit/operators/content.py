@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import regex
 
-from carob.features.audit.operators.answers import SPOKEN
-from carob.features.audit.operators.base import Mutant, Subject, of_answer
 from carob.checks.answer.brief import EvidenceFreshness
 from carob.checks.answer.phrases import MustLabelAssumptions, RequiredSource
+from carob.features.audit.operators.answers import SPOKEN
+from carob.features.audit.operators.base import Mutant, Subject, of_answer
 from carob.text import phrases
 from carob.text.ages.stated import Age, ages_by, stated_ages
 from carob.text.prose.sentences import prose

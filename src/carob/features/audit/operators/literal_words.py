@@ -13,9 +13,6 @@ import msgspec
 import regex
 from msgspec import structs
 
-from carob.features.audit.operators.answers import BULLET, declared_words
-from carob.features.audit.operators.base import Mutant, Subject, of_answer
-from carob.features.audit.operators.measures import amounts
 from carob.checks.answer.brief import ClaimEvidenceAlignment, EvidenceFreshness, MustAllowOverrideAction, RequiredLevers
 from carob.checks.answer.leaks import NoLeak
 from carob.checks.answer.phrases import (
@@ -36,6 +33,9 @@ from carob.checks.numbers.derived import alike_sources, derived_sources, holders
 from carob.checks.numbers.grounded import GroundedNumbers
 from carob.checks.numbers.required import MustGroundNumber
 from carob.checks.numbers.sources import NumberSource, observed_sources
+from carob.features.audit.operators.answers import BULLET, declared_words
+from carob.features.audit.operators.base import Mutant, Subject, of_answer
+from carob.features.audit.operators.measures import amounts
 from carob.model.verdict import Status
 from carob.scoring.verdicts import run_check
 from carob.text.regexes import safe_regex

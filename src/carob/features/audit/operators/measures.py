@@ -10,10 +10,10 @@ from decimal import Decimal, InvalidOperation
 import regex
 from msgspec import structs
 
-from carob.features.audit.operators.base import Mutant, Operator, Subject, of_answer, other_value
-from carob.features.audit.operators.tool_calls import dropped
 from carob.checks.numbers.sources import results
 from carob.evidence.merge import merge_turns
+from carob.features.audit.operators.base import Mutant, Operator, Subject, of_answer, other_value
+from carob.features.audit.operators.tool_calls import dropped
 from carob.model.cost import COST, reported_cost
 from carob.model.trace import Tokens
 from carob.text.json_answers import json_answer

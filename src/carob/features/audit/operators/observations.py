@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from carob.features.audit.operators.base import Mutant, Operator, Subject
 from carob.checks.answer.brief import MustAllowOverrideAction
 from carob.checks.page.snapshot import COMPONENTS, CONTROLS, NODE, TALK
+from carob.features.audit.operators.base import Mutant, Operator, Subject
 from carob.model.trace import BY_ITSELF, Trace
 from carob.text.folding import fold
 

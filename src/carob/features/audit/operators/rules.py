@@ -10,10 +10,10 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec import structs
 
-from carob.features.audit.operators.base import SOMETHING_ELSE, Mutant, Operator, Subject
 from carob.checks.rules import RuleHolds, SharedRuleHolds
 from carob.evidence.conversation_events import read_conversation
 from carob.evidence.merge import merge_turns
+from carob.features.audit.operators.base import SOMETHING_ELSE, Mutant, Operator, Subject
 from carob.matchers.values import MISSING
 from carob.model.trace import ToolCall, Trace
 from carob.rules.clauses import After, AtMost, Before, ClausePlan, Last, LastUser, NeverAfter, NeverBefore, Same

@@ -9,12 +9,12 @@ from functools import partial
 
 from msgspec import structs
 
-from carob.features.audit.operators.base import Mutant, Operator, Subject, other_value
-from carob.features.audit.operators.log_lines import with_argument, with_source, with_success, without_end
 from carob.checks.answer.leaks import NoLeak
 from carob.checks.effects.permitted import OnlyEffects
 from carob.checks.effects.resilience import MaxRetries
 from carob.checks.tools.names import ToolCallsNone
+from carob.features.audit.operators.base import Mutant, Operator, Subject, other_value
+from carob.features.audit.operators.log_lines import with_argument, with_source, with_success, without_end
 from carob.model.trace import ToolCall, Trace
 from carob.text.wording import pluralize
 

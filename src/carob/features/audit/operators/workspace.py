@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
-from carob.features.audit.operators.base import Mutant, Operator, Subject
 from carob.evidence.commands import command_of
 from carob.evidence.deeds import Deeds
+from carob.features.audit.operators.base import Mutant, Operator, Subject
 from carob.model.trace import Trace
 from carob.model.workspace import FileChange, FileWrite, HostContact, WorkspaceEvidence
 from carob.text.command_lines import line_of_argv, read_line, shell_line

@@ -21,13 +21,13 @@ from msgspec import Struct, structs
 
 from carob.errors import ConfigError
 from carob.evidence.exports.record import RecordedConversation
+from carob.features.coding.agents.catalog import PROGRAMS
+from carob.features.coding.agents.program import RETRIES, AgentRun
 from carob.model.suite import Case
 from carob.model.trace import Message, Trace
 from carob.redaction.key_names import is_secret_variable
 from carob.targets.base import RunContext, TargetError
 from carob.targets.child_process import STDOUT_CAP, Child, ExitStatus
-from carob.features.coding.agents.catalog import PROGRAMS
-from carob.features.coding.agents.program import RETRIES, AgentRun
 from carob.targets.config import TargetConfig, place_of, read_options
 from carob.targets.user_code import DaemonThreads
 

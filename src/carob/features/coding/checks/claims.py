@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Literal
 from msgspec import Struct
 
 from carob.checks.base import ANSWER, CheckRequest, excerpt, own_field, regex_problems, unreadable, unsure
+from carob.evidence.deeds import Deeds
 from carob.features.coding.checks.base import DEEDS, WorkspaceCheck, deeds_of, list_deeds
 from carob.features.coding.checks.commands import FIXED, LIED, fit, last_that_counts
 from carob.features.coding.checks.samples import UNSEEN_WORK, log_trace, workspace_trace
-from carob.evidence.deeds import Deeds
 from carob.model.check import CheckProblem, Example, Expected
 from carob.model.trace import Trace
 from carob.model.verdict import CheckResult, EvidenceLocation, Status

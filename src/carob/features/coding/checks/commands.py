@@ -11,9 +11,9 @@ from carob.checks.base import own_field, read_each, regex_problems
 from carob.checks.tools.calls import CallTimes, Often
 from carob.checks.tools.names import not_understood
 from carob.checks.tools.patterns import Times
+from carob.evidence.deeds import Deed, Deeds
 from carob.features.coding.checks.base import DEEDS, WorkspaceCheck, deeds_of, list_deeds, place_of
 from carob.features.coding.checks.samples import UNSEEN_WORK, log_trace, workspace_trace
-from carob.evidence.deeds import Deed, Deeds
 from carob.model.check import CheckProblem, Example
 from carob.model.trace import Trace
 from carob.model.verdict import CheckResult, Status

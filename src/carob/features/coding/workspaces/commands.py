@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from threading import Timer
 
+from carob.features.coding.workspaces.case_workspace import CaseWorkspace
 from carob.model.workspace import AfterRun
 from carob.targets.child_process import Child
-from carob.features.coding.workspaces.case_workspace import CaseWorkspace
 
 OUTPUT = 1 << 14
 """So much of the end of an output is kept."""

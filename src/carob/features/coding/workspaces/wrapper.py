@@ -19,13 +19,6 @@ from msgspec import structs
 from carob.errors import ConfigError
 from carob.evidence.merge import merge_processes
 from carob.evidence.process_log import ProcessLog, read_process_log
-from carob.model.check import CheckSpec
-from carob.model.suite import Case
-from carob.model.trace import TextLoss, Trace
-from carob.model.workspace import AfterRun, FoundFile, WorkspaceEvidence
-from carob.targets.base import RunContext, Target, TargetError
-from carob.targets.config import TargetConfig, place_of
-from carob.targets.user_code import DaemonThreads
 from carob.features.coding.workspaces.case_workspace import (
     CaseWorkspace,
     remove_left_over,
@@ -44,6 +37,13 @@ from carob.features.coding.workspaces.snapshot import (
     read_file,
     take_snapshot,
 )
+from carob.model.check import CheckSpec
+from carob.model.suite import Case
+from carob.model.trace import TextLoss, Trace
+from carob.model.workspace import AfterRun, FoundFile, WorkspaceEvidence
+from carob.targets.base import RunContext, Target, TargetError
+from carob.targets.config import TargetConfig, place_of
+from carob.targets.user_code import DaemonThreads
 from carob.targets.wrappers.base import WrappedTarget
 from carob.text.globs import IGNORED, matches_any, matches_glob
 from carob.text.wording import shorten

@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from carob.features.graders.forms import GraderInput
 from carob.errors import ConfigError
+from carob.features.graders.forms import GraderInput
 from carob.plugins.code import load_attribute
 from carob.text.wording import did_you_mean
 

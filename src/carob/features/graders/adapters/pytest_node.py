@@ -11,9 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from carob.errors import ConfigError
 from carob.features.graders.adapters.base import Judge
 from carob.features.graders.forms import PARTS, GraderInput
-from carob.errors import ConfigError
 
 REFUSING = ("AssertionError", "Failed")
 """The exceptions by which a test says no: `assert` and `pytest.fail`."""

@@ -7,9 +7,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from carob.errors import ConfigError
 from carob.features.graders.adapters.base import Judge, Loader
 from carob.features.graders.forms import PARTS, GraderInput
-from carob.errors import ConfigError
 from carob.text.wording import join_words
 
 

@@ -6,7 +6,13 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any, Required, TypedDict
 
-from carob.features.importers.tau.contracts import Action, expect_words, expect_writes, forbid_other_writes, writing_tools
+from carob.features.importers.tau.contracts import (
+    Action,
+    expect_words,
+    expect_writes,
+    forbid_other_writes,
+    writing_tools,
+)
 from carob.suites.diagnostics import Document, Path, RefusedError, refuse
 from carob.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
 from carob.suites.formats.builder import SuiteBuilder, TextPlaces

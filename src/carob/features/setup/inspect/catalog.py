@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 from msgspec import structs
 
 from carob.errors import ConfigError, UsageError
-from carob.plugins.project import Project
 from carob.features.setup.inspect.inspection import Inspection
 from carob.features.setup.survey.findings import LOOPBACK
 from carob.features.setup.survey.survey import find_node_route
+from carob.plugins.project import Project
 from carob.targets.catalog import require_kind
 from carob.targets.config import TargetConfig, read_config, resolve
 from carob.text.wording import did_you_mean, join_words

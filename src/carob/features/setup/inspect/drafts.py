@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from carob.providers.sse import ServerEvent
 from carob.features.setup.inspect.events import (
     LABEL_KEYS,
     MOST_EVENTS,
@@ -27,6 +26,7 @@ from carob.features.setup.inspect.events import (
     when_kind,
     with_usual_errors,
 )
+from carob.providers.sse import ServerEvent
 from carob.suites.diagnostics import Json
 from carob.targets.http.jsonpath import JsonPath, answer_path, conversation_path
 from carob.targets.http.options import Format

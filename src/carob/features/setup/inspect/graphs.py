@@ -11,13 +11,13 @@ from typing import Union, get_args, get_origin, get_type_hints
 from msgspec import structs
 
 from carob.errors import ConfigError
-from carob.model.trace import Trace
-from carob.features.setup.inspect.inspection import Inspection, Observation, describe_trace, prove_target
-from carob.targets.base import TargetError
-from carob.targets.config import TargetConfig
 from carob.features.langgraph.loading import environment, pregel, source, tools_of
 from carob.features.langgraph.shapes import MESSAGES, PROMPT, fields_of, input_type, needed_context
 from carob.features.langgraph.target import NO_STORE
+from carob.features.setup.inspect.inspection import Inspection, Observation, describe_trace, prove_target
+from carob.model.trace import Trace
+from carob.targets.base import TargetError
+from carob.targets.config import TargetConfig
 from carob.text.wording import pluralize
 
 ASKED = ("question", "query", "user_input", "input", "prompt", "request", "message", "text", "topic", "task")

@@ -15,14 +15,14 @@ from uuid import uuid4
 from msgspec import structs
 
 from carob.errors import ConfigError
-from carob.model.trace import Trace
-from carob.providers.sse import ServerEvent
 from carob.features.setup.inspect.drafts import Draft, draft_stream, draft_value
 from carob.features.setup.inspect.events import last_key, read_json
 from carob.features.setup.inspect.inspection import Inspection, Observation, describe_trace, inline, prove_target
 from carob.features.setup.inspect.openapi import CONVERSATION, MESSAGES, PROMPT, paths_of, requests_at
 from carob.features.setup.survey.node_source import find_read_fields
 from carob.features.setup.survey.survey import find_node_route
+from carob.model.trace import Trace
+from carob.providers.sse import ServerEvent
 from carob.suites.diagnostics import Json
 from carob.targets.base import TargetError
 from carob.targets.config import WIRE_KINDS, TargetConfig, place_of

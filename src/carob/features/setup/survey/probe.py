@@ -16,12 +16,12 @@ from urllib.parse import urlsplit
 from msgspec import structs
 
 from carob.errors import CarobError
-from carob.plugins.project import Project
 from carob.features.setup.inspect.catalog import inspect_target
 from carob.features.setup.inspect.inspection import Inspection, prove_target, without_passwords
 from carob.features.setup.inspect.openapi import paths_of, requests_at
 from carob.features.setup.inspect.services import OPENAPI, get_json
 from carob.features.setup.survey.findings import FoundAgent, rank_path
+from carob.plugins.project import Project
 from carob.targets.base import TargetError
 from carob.targets.config import WIRE_KINDS, TargetConfig, read_config, resolve
 

@@ -12,12 +12,20 @@ from urllib.parse import urlsplit
 
 from carob.checks.catalog import catalog_for
 from carob.errors import CarobError
-from carob.plugins.project import Project, find_project
 from carob.features.setup.survey import findings
-from carob.features.setup.survey.findings import LOOPBACK, ROUTES, FoundAgent, FoundServer, FoundSuite, Survey, rank_path
+from carob.features.setup.survey.findings import (
+    LOOPBACK,
+    ROUTES,
+    FoundAgent,
+    FoundServer,
+    FoundSuite,
+    Survey,
+    rank_path,
+)
 from carob.features.setup.survey.live_app import LOG, find_live_app
 from carob.features.setup.survey.node_source import CODE, find_node_agents, handler_text
 from carob.features.setup.survey.python_source import PythonSource, Route, read_python
+from carob.plugins.project import Project, find_project
 from carob.suites.diagnostics import RefusedError
 from carob.suites.formats.base import SuiteFile
 from carob.suites.formats.catalog import detect_format

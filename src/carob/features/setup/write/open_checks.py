@@ -10,10 +10,10 @@ import msgspec
 from carob.checks.catalog import CheckCatalog
 from carob.checks.page.ui import Ui, grammar
 from carob.checks.telemetry import Telemetry
-from carob.model.check import CheckSpec
-from carob.model.suite import Case
 from carob.features.setup.inspect.inspection import inline, key
 from carob.features.setup.survey.findings import FoundSuite, Survey
+from carob.model.check import CheckSpec
+from carob.model.suite import Case
 from carob.suites import loads
 from carob.text.wording import pluralize, visible
 

@@ -16,19 +16,19 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
-from carob.features.draft.draft import DraftOptions
-from carob.features.draft.session import adraft_target
 from carob.checks.catalog import catalog_for
 from carob.engine.request import ResumeKeywords
 from carob.errors import ArtifactError, CarobError, UsageError
-from carob.plugins.project import Project
-from carob.redaction.named import without_secrets
+from carob.features.draft.draft import DraftOptions
+from carob.features.draft.session import adraft_target
 from carob.features.setup.inspect.catalog import GREETING
 from carob.features.setup.survey.findings import FoundAgent, Survey
 from carob.features.setup.survey.probe import Probe, ask_agent, ask_target
 from carob.features.setup.survey.survey import OUR_OWN
 from carob.features.setup.write import texts
 from carob.features.setup.write.open_checks import HOOK_FILE, context_hook, open_checks, with_hook
+from carob.plugins.project import Project
+from carob.redaction.named import without_secrets
 from carob.suites.formats.catalog import find_format
 from carob.system.unfinished_files import create_unfinished, give_name
 from carob.targets.config import TargetConfig, read_config

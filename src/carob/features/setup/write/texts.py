@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
-from carob.reports.artifacts import EVAL_SETS
 from carob.features.setup.inspect.inspection import inline, target_table
 from carob.features.setup.survey.findings import INSTRUCTIONS, FoundAgent, FoundServer
+from carob.reports.artifacts import EVAL_SETS
 from carob.system.installing import read_origin, requirement, without_user
 from carob.text.wording import visible
 from carob.version import __version__

@@ -11,11 +11,11 @@ import msgspec
 from msgspec import structs
 
 from carob.evidence.logs.events import PREFIX, read_object
-from carob.model.trace import Trace
+from carob.features.browser.options import BrowserOptions, Place, check_options
 from carob.features.setup.inspect.inspection import Inspection, Observation, describe_trace, prove_target
 from carob.features.setup.inspect.page.observe import PageObservation, WorkSign, observe_page
+from carob.model.trace import Trace
 from carob.targets.base import TargetError
-from carob.features.browser.options import BrowserOptions, Place, check_options
 from carob.targets.config import TargetConfig, read_options
 from carob.text.wording import pluralize, shorten, visible
 

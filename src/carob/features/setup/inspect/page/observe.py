@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from carob.evidence.logs.jsonl_tail import RESTLESS, SETTLE
-from carob.targets.base import TargetError
 from carob.features.browser.answer_text import LOADING
 from carob.features.browser.environment import BrowserEnvironment, open_context
 from carob.features.browser.navigation import ChatNavigation, locate
 from carob.features.browser.options import SESSION, BrowserOptions, Place, script
 from carob.features.browser.page import come_to_rest
+from carob.targets.base import TargetError
 from carob.targets.config import TargetConfig
 
 if TYPE_CHECKING:
