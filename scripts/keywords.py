@@ -96,11 +96,11 @@ def write_keywords() -> None:
 
 def keywords_module() -> str:
     """The module that declares the keywords, from the fields of the checks."""
-    from carob.checks.catalog import CHECKS  # late: only where a file is written
+    from carob.checks.catalog import OWN  # late: only where a file is written
     from carob.suites.formats.carob1 import shape
 
     classes: dict[str, str] = {}
-    fields = [field for check in CHECKS for field in check.fields]
+    fields = [field for check in OWN.values() for field in check.fields]
     keys = {field.name: (_hint(field.type, classes), field.doc) for field in fields}
     case = shape(tuple(fields), ()).case.keys
     of_case = {key: (hint, case[key].doc) for key, hint in OF_CASE.items()}

@@ -45,7 +45,8 @@ def pytest_configure() -> None:
 
 
 LONG = (
-    "tests/evals/", "tests/test_docs", "tests/features/viewer/", "tests/features/browser/", "tests/golden/", "tests/engine/",
+    "tests/evals/", "tests/test_docs", "tests/features/viewer/", "tests/features/browser/", "tests/golden/",
+    "tests/engine/",
     "tests/reports/html/", "tests/proxy/", "tests/conversations/", "tests/pytest_plugin/", "tests/examples/",
     "tests/library/test_projects", "tests/features/audit/test_shipped_suites", "tests/cli/test_help",
 )  # fmt: skip

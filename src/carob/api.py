@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
 
 from carob.checks.catalog import catalog_for
 from carob.engine import rescoring
+from carob.engine.columns import plan_columns as plan_columns
 from carob.engine.rescoring import AnyJournal, AnySuite, as_journals, load_in
 from carob.engine.rescoring import default_results_dir as default_results_dir
 from carob.engine.rescoring import find_journals as find_journals
@@ -35,6 +36,7 @@ from carob.model.run import Header
 from carob.model.suite import Case, Suite, leave_unjudged_of
 from carob.model.trace import Trace
 from carob.model.verdict import Verdict
+from carob.plugins.features import find_service
 from carob.plugins.project import find_project as find_project
 from carob.reports.artifacts import BinaryWriter
 from carob.reports.catalog import refuse_one_file as refuse_one_file
@@ -56,13 +58,6 @@ if TYPE_CHECKING:
     from carob.engine.tapes import Leak, TapeReport
     from carob.evidence.exports.record import RecordedConversation
     from carob.features.check.judges import PreparedJudge
-    from carob.features.draft.contrast import ContrastDraft as ContrastDraft
-    from carob.features.draft.draft import SuiteDraft as SuiteDraft
-    from carob.features.draft.rules import RulesDraft as RulesDraft
-    from carob.features.matrix.columns import PlannedColumn as PlannedColumn
-    from carob.features.setup.survey.findings import FoundAgent as FoundAgent
-    from carob.features.setup.survey.findings import Survey as Survey
-    from carob.features.setup.write.plan import InitPlan as InitPlan
     from carob.options import SelectionKeywords
     from carob.plugins.project import Project as Project
     from carob.proxy.tape.file import Tape
@@ -157,10 +152,8 @@ def selection_of(how: SelectionKeywords) -> Selection:
 def _read_base(
     name: str, header: Header, path: str, cases: Sequence[Case], folder: Path, project: Project
 ) -> dict[int, Runs]:
-    # late: comparing loads SQLite, which most runs do not need
-    from carob.features.compare.comparisons import read_base
-
-    return read_base(name, header, path, cases, folder, project)
+    runs: dict[int, Runs] = find_service("base_reader")(name, header, path, cases, folder, project)
+    return runs
 
 
 async def aresume(

@@ -98,7 +98,7 @@ def test_an_outside_check_joins_ours(installs: Installs, cls: type[Check]) -> No
     found = installed(installs, f"{__name__}:{cls.__name__}")
     assert found.classes[cls.name] is cls
     assert cls.name in {field.name for field in found.fields}
-    assert len(found.classes) == len(catalog.CHECKS) + 1
+    assert len(found.classes) == len(catalog.OWN) + 1
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_an_outside_check_joins_ours(installs: Installs, cls: type[Check]) -> No
     [
         pytest.param("no_such_module:X", "cannot be loaded: ModuleNotFoundError", id="no-module"),
         pytest.param("carob.checks.catalog:NOTHING", "cannot be loaded: AttributeError", id="no-attribute"),
-        pytest.param("carob.checks.catalog:CHECKS", "it is not a subclass of carob.Check", id="no-class"),
+        pytest.param("carob.checks.catalog:OWN", "it is not a subclass of carob.Check", id="no-class"),
         pytest.param("carob.errors:UsageError", "it is not a subclass of carob.Check", id="no-check"),
         pytest.param(f"{__name__}:Plain", "it is neither a dataclass nor a struct", id="no-arguments"),
         pytest.param(f"{__name__}:Namesake", "it is called 'outcome': Carob already uses that name", id="namesake"),

@@ -78,7 +78,8 @@ ELSEWHERE = (
     *("--prompt", "carob view", "carob watch", "carob tape stdio", "carob mcp"),
     *("carob guard mcp", "carob guard serve", "carob guard install", "carob guard log"),
 )
-"""What asks an app of the reader (tests/features/setup), serves until stopped, or changes what a user has set (tests/features/guard)."""
+"""What asks an app of the reader (tests/features/setup), serves until stopped, or changes what a user has set
+(tests/features/guard)."""
 EVERY = [
     (command, line)
     for command in ("", *COMMANDS)

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import structs
 
 from carob.checks.base import Check
-from carob.checks.catalog import CHECKS, CheckCatalog
+from carob.checks.catalog import OWN, CheckCatalog
 from carob.engine.authoring import read_trace
 from carob.model.check import CheckSpec, Example
 from carob.model.suite import Case
@@ -85,7 +85,7 @@ def _read_samples() -> Iterator[Sample]:
 SAMPLES = tuple(_read_samples())
 KEYS = tuple(dict.fromkeys(sample.key for sample in SAMPLES))
 
-EXAMPLES: tuple[tuple[type[Check], Example], ...] = tuple((cls, one) for cls in CHECKS for one in cls.examples)
+EXAMPLES: tuple[tuple[type[Check], Example], ...] = tuple((cls, one) for cls in OWN.values() for one in cls.examples)
 """Every example of every check: how it passes, fails and is unknown."""
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from carob.checks.catalog import CHECKS
+from carob.checks.catalog import OWN
 from carob.model.trace import ToolCall, Trace
 from carob.model.verdict import Status
 from laws.coverage import Coverage, require
@@ -199,7 +199,7 @@ def test_a_disguise_hides_no_call(record_property: Callable[[str, object], None]
 
 def test_every_check_that_forbids_is_tried() -> None:
     forbidding = {
-        cls.name for cls in CHECKS if cls.forbids or cls.prohibits is True or cls.name.startswith("max_calls")
+        cls.name for cls in OWN.values() if cls.forbids or cls.prohibits is True or cls.name.startswith("max_calls")
     }
     assert forbidding - {*FORBIDS_TEXT, *FORBIDS_TOOL, *OTHERWISE, "rule", "shared_rule"} == set()
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from carob.checks.catalog import CHECKS
+from carob.checks.catalog import OWN
 from carob.model.trace import ToolCall, Trace
 from carob.model.verdict import Status
 from laws.coverage import Coverage, require
@@ -119,7 +119,7 @@ def test_a_number_in_any_spelling_is_found(number: int, group: str, cents: str, 
 
 
 def test_every_key_that_takes_phrases_is_tried() -> None:
-    keys = {field.name for check in CHECKS for field in check.fields if "min_length=1" in str(field.type)}
+    keys = {field.name for check in OWN.values() for field in check.fields if "min_length=1" in str(field.type)}
     named = {name for names in OTHERWISE for name in names.split(", ")}
     tried = {*REQUIRED, *FORBIDDEN, *WHOLE, "assumption_markers_any", "success_indicators", "failure_indicators"}
     structured = {"tool_calls", "trajectory", "answer_text", "json_text", "response_match", "tool_call_f1", "spans"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from carob.checks.catalog import CHECKS
+from carob.checks.catalog import OWN
 from carob.checks.combined import AUTHORS_WORDS
 from carob.checks.effects.outcome import CONFIRMED, Outcome
 from carob.model.suite import Case
@@ -32,7 +32,9 @@ from laws.samples import (
     swap_tools,
 )
 
-COMPANIONS = {key: f"it only says how `{refined}` is read" for cls in CHECKS for key, refined in cls.companions.items()}
+COMPANIONS = {
+    key: f"it only says how `{refined}` is read" for cls in OWN.values() for key, refined in cls.companions.items()
+}
 DECLARATIONS = {
     **COMPANIONS,
     "source_patterns": "patterns of `required_sources`",
@@ -196,7 +198,7 @@ def test_every_prohibition_is_tried() -> None:
     """By the catalog: a new check that prohibits is under the law, or has a reason not to be."""
     forbidding = {
         field.name
-        for cls in CHECKS
+        for cls in OWN.values()
         for field in cls.fields[:1]
         if cls.forbids or cls.prohibits is True or field.name.startswith(("max_", "must_not_"))
     }

@@ -26,13 +26,13 @@ import carob
 from benchmarks.watch import POLICY, make_turn
 from carob.evidence.spans.otlp import SpanBatch
 from carob.features.coding.workspaces.case_workspace import PREFIX, CaseWorkspace, remove_left_over
-from carob.features.coding.workspaces.settings import WorkspaceSettings
 from carob.features.guard.journal import GuardHeader, GuardJournal, read_guard_journal
 from carob.features.guard.store import GuardStore
 from carob.features.watch.session import ConversationWatch, WatchOptions
 from carob.journal.append_log import LogLimits, list_files
 from carob.plugins.project import Project
 from carob.rules.events import ConversationEvent, Facts
+from carob.targets.workspace_settings import WorkspaceSettings
 from features.watch.watched import UNASKED, as_request
 
 AT_ONCE = 2

@@ -59,17 +59,11 @@ from carob.checks.tools.names import ToolCallF1, ToolCallsAny, ToolCallsNone, To
 from carob.checks.tools.order import ToolOrder, ToolRequires, Trajectory
 from carob.checks.tools.validity import EndedByItself, ValidArguments
 from carob.errors import ConfigError, UsageError
-from carob.features.coding.checks.after import AfterCommand
-from carob.features.coding.checks.claims import Claims
-from carob.features.coding.checks.commands import CommandRuns
-from carob.features.coding.checks.files import Diff, Files
-from carob.features.coding.checks.reach import Network, Outside
-from carob.features.coding.checks.skills import Skills
 from carob.model.check import CheckProblem, CheckSpec, Declared, Field, ParsedCheck
 from carob.model.suite import Suite
 from carob.model.verdict import Group
 from carob.plugins import features
-from carob.plugins.features import load, outside_features
+from carob.plugins.features import load, outside_features, own_features
 from carob.plugins.packages import FIX, find_entry_points, load_all
 from carob.plugins.project import Project, find_project
 from carob.text.wording import did_you_mean
@@ -77,7 +71,7 @@ from carob.text.wording import did_you_mean
 if TYPE_CHECKING:
     from carob.suites.formats.base import Format
 
-CHECKS: tuple[type[Check], ...] = (
+CORE: tuple[type[Check], ...] = (
     Outcome, ToolCallsAny, ToolCallsNone, ToolCalls, Trajectory, ToolOrder, ToolRequires, ValidArguments,
     EndedByItself, AsksFor, Telemetry, Ui, MustSayAny, MustNotSay, MustMatchRegex, MustNotMatchRegex, RequiredSource,
     MustGroundNumber, MustLabelAssumptions, RequiredLevers, ClaimEvidenceAlignment, EvidenceFreshness,
@@ -85,8 +79,7 @@ CHECKS: tuple[type[Check], ...] = (
     GroundedNumbers, NoFalseSuccess, OnlyEffects, NoEffectTwice, MaxRetries, AdmitsFailure, NoLeak, InAnyTurn,
     AnswerEquals, AnswerJson, AnswerAt, MinWords, MaxWords, State, MaxToolCalls, MaxCalls, MaxSeconds,
     MaxFirstTokenSeconds, MaxSteps, MaxTokens, MaxCostUsd, AnswerText, JsonText, ResponseMatch, ToolCallF1, Spans,
-    ScoreOf, Code, RuleHolds, SharedRuleHolds, CommandRuns, Files, Diff, Skills, Outside, Network, AfterCommand,
-    Claims, Unjudged,
+    ScoreOf, Code, RuleHolds, SharedRuleHolds,
 )  # fmt: skip
 
 ENTRY_POINTS = "carob.checks"
@@ -118,7 +111,7 @@ class CheckCatalog:
     @cached_property
     def classes(self) -> Mapping[str, type[Check]]:
         """Every check by its name."""
-        by_name = dict(BUILT_IN)
+        by_name = dict(OWN)
         for where, fix, cls in (*load_all(ENTRY_POINTS), *_of_outside_features(), *_of_project(self.project)):
             _join(by_name, cls, where, fix)
         return by_name
@@ -150,7 +143,7 @@ class CheckCatalog:
 
     def find(self, name: str) -> type[Check] | None:
         """The check of this name; no other code than ours is loaded for one of ours."""
-        return BUILT_IN.get(name) or self.classes.get(name)
+        return OWN.get(name) or self.classes.get(name)
 
     def read(self, expected: Mapping[str, object]) -> Iterator[ParsedCheck]:
         """The checks that an `expected` object asks for, each with what is wrong with it."""
@@ -248,8 +241,32 @@ class CheckCatalog:
         return parse
 
 
-BUILT_IN = {cls.name: cls for cls in CHECKS}
-ScoreOf.classes = BUILT_IN
+class OwnChecks(Mapping[str, type[Check]]):
+    """Carob's own checks by name: those of the core, then those of its features, and last what nothing judges.
+
+    Features are only asked for a name that the core does not have.
+    """
+
+    def __init__(self) -> None:
+        self._core = {cls.name: cls for cls in CORE}
+
+    @cached_property
+    def _every(self) -> dict[str, type[Check]]:
+        of_features = (load(place) for feature in own_features() for place in feature.checks)
+        return {cls.name: cls for cls in (*CORE, *of_features, Unjudged)}
+
+    def __getitem__(self, name: str) -> type[Check]:
+        return self._core.get(name) or self._every[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._every)
+
+    def __len__(self) -> int:
+        return len(self._every)
+
+
+OWN = OwnChecks()
+ScoreOf.classes = OWN
 
 
 @lru_cache(maxsize=KEPT_CATALOGS)

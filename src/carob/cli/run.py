@@ -15,7 +15,8 @@ from carob.errors import ExitCode
 from carob.system.gc_pause import gc_frozen
 
 if TYPE_CHECKING:
-    from carob.api import Config, PlannedColumn, RunResult
+    from carob.api import Config, RunResult
+    from carob.engine.columns import PlannedColumn
     from carob.model.suite import Suite
     from carob.terminal.screen import Verbosity
 
@@ -92,13 +93,12 @@ def command(
     most = most_failures(fail_fast, max_failures)
     with gc_frozen():
         from carob import api
-        from carob.features.matrix import library
 
         project = api.find_project()
         loaded = [api.load_file(suite, project) for suite in suites]
         chosen = api.select_each(loaded, api.Selection(cases, categories, tags, keyword))
         config = api.read_config(project)
-        columns = library.plan_columns(target, matrix, config)
+        columns = api.plan_columns(target, matrix, config)
     if len(chosen) * len(columns) > 1:
         api.refuse_one_file(reports, project)
     how |= {"categories": categories, "tags": tags, "keyword": keyword, "reports": reports}
@@ -177,10 +177,9 @@ def _write_matrix(results: Sequence[RunResult], folder: Path) -> None:
     """The runs of one suite side by side: in the terminal, and as a page next to their journals."""
     if len(results) < 2:
         return
-    from carob.features.matrix import library
-    from carob.features.matrix.terminal import show_matrix_page
+    from carob.plugins.features import find_service
 
-    show_matrix_page(library.matrix(results), folder)
+    find_service("side_by_side")(results, folder)
 
 
 def worst_exit_code(codes: Sequence[int]) -> int:

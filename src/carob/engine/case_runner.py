@@ -43,6 +43,7 @@ from carob.model.run import CaseRecord, Item, Keys, target_identity
 from carob.model.sequential import SequentialTest
 from carob.model.suite import Case, Suite
 from carob.options import CaseKeywords
+from carob.plugins.features import find_service
 from carob.plugins.project import Project, find_project
 from carob.redaction.redactor import Redactor
 from carob.suites.fault_keys import add_target_surroundings
@@ -155,9 +156,9 @@ class CaseRunner:
         start = Start(recipe, settings, self._secrets, list(sys.path), concurrency, project, folder)
         exact = self._policy.exact
         if on_cluster:
-            from carob.features.ray.process import RayProcess
-
-            return RayProcess(start, address=options.ray_address, total=total, exact=exact)
+            on_ray = find_service("ray_executor")
+            executor: Executor = on_ray(start, address=options.ray_address, total=total, exact=exact)
+            return executor
         from carob.engine.processes.executor import ProcessExecutor
 
         pace, tell = self._policy.per_minute, self._request.notice

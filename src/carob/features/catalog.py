@@ -14,6 +14,7 @@ from carob.features.langgraph.feature import FEATURE as LANGGRAPH
 from carob.features.lint.feature import FEATURE as LINT
 from carob.features.matrix.feature import FEATURE as MATRIX
 from carob.features.mcp.feature import FEATURE as MCP
+from carob.features.ray.feature import FEATURE as RAY
 from carob.features.setup.feature import FEATURE as SETUP
 from carob.features.stress.feature import FEATURE as STRESS
 from carob.features.viewer.feature import FEATURE as VIEWER
@@ -38,4 +39,5 @@ FEATURES = (
     LANGGRAPH,
     BROWSER,
     CODING,
+    RAY,
 )

@@ -32,13 +32,15 @@ class Command:
 class TargetKind:
     """A kind of target, the word before the colon, with an example of a spec.
 
-    `is_recorded`: its answers are read from a file, so that no agent is asked.
+    `is_recorded`: its answers are read from a file, so that no agent is asked. `completes`: a function that
+    fills in the configuration of a target of this kind.
     """
 
     name: str
     loads: str
     example: str
     is_recorded: bool = False
+    completes: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class Feature:
 
     `target_wrappers`: what a run can put around a target, a function of the target, what it is given, and the kind of
     the target. `settings`: tables of carob.toml by their names, each a struct. `library`: public names of `carob`.
+    `services`: what the core asks for by name. `recordings`: readers of results of other tools.
     `extras`: by the name of an extra of the package, the modules that it installs.
     """
 
@@ -71,6 +74,8 @@ class Feature:
     settings: Mapping[str, str] = field(default_factory=dict)
     library: Mapping[str, str] = field(default_factory=dict)
     pages: Mapping[str, str] = field(default_factory=dict)
+    services: Mapping[str, str] = field(default_factory=dict)
+    recordings: tuple[str, ...] = ()
     mcp_tools: Mapping[str, str] = field(default_factory=dict)
     extras: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -92,6 +97,14 @@ def outside_features() -> Iterator[Feature]:
 
 def all_features() -> tuple[Feature, ...]:
     return (*own_features(), *outside_features())
+
+
+def find_service(name: str) -> Any:
+    """What a feature does for the core under this name. Raises ConfigError if no feature that is there does it."""
+    for feature in all_features():
+        if name in feature.services:
+            return load(feature.services[name])
+    raise ConfigError(f"no feature of this installation provides {name!r}.", fix="Install Carob whole.")
 
 
 def load(place: str) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from carob.checks.base import Check
-from carob.checks.catalog import BUILT_IN, CheckCatalog
+from carob.checks.catalog import CORE, CheckCatalog
 from carob.checks.combined import is_negated
 from carob.model.check import CheckSpec, Metric
 from carob.model.run import CaseRecord
@@ -32,7 +32,7 @@ LOG_LINE: Final = 200
 LOG_END: Final = 4_000
 LOG_SEARCHED: Final = 64_000
 SOURCES: Final[Metric] = "sources"
-_NO_SOURCES: Final = frozenset(name for name, cls in BUILT_IN.items() if cls.metric != SOURCES)
+_NO_SOURCES: Final = frozenset(cls.name for cls in CORE if cls.metric != SOURCES)
 BROKEN: Final = (CaseStatus.FAIL, CaseStatus.PARTIAL, CaseStatus.ERROR)
 """What needs an explanation: neither passed, nor skipped, nor known to fail."""
 PASSED: Final = Status.PASSED  # looked up once: an enum's members are slow to reach, and this is asked of every check

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, cast
@@ -12,7 +12,6 @@ from typing import Protocol, cast
 from carob.errors import CarobError, ConfigError, ExitCode
 from carob.evidence.recorder import Recorder
 from carob.evidence.spans.trace_context import TraceContext
-from carob.features.coding.workspaces.case_workspace import CaseWorkspace
 from carob.model.suite import Case, TurnDecision
 from carob.model.trace import ScreenMap, Trace, TraceError
 from carob.proxy.faults.world import CaseWorld
@@ -57,6 +56,22 @@ class TargetError(CarobError):
         return TraceError(self.kind, self.message, self.detail)
 
 
+class AgentWorkspace(Protocol):
+    """Where the agent of a case works, if it has a copy of a folder for itself."""
+
+    root: Path
+    folder: Path
+    home: Path
+
+    def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]: ...
+
+    def argv(self, argv: Sequence[str], *, watched: bool = True) -> list[str]: ...
+
+    def remove(self) -> None: ...
+
+    def keep(self) -> bool: ...
+
+
 @dataclass(slots=True)
 class RunContext:
     """One run of one case in a conversation of its own: what came before it, and what is seen of it."""
@@ -94,9 +109,9 @@ class RunContext:
     """The stubs and faults of the case; None if it has none."""
     guard_world: Callable[[CaseWorld | None], CaseWorld] | None = None
     """Puts a guard around the world of the case; None: there is none."""
-    workspace: CaseWorkspace | None = None
+    workspace: AgentWorkspace | None = None
     """Where the agent works, if it has a copy of a folder for this run: what starts a process starts it there."""
-    leftovers: list[CaseWorkspace] = field(default_factory=list)
+    leftovers: list[AgentWorkspace] = field(default_factory=list)
     """Workspaces that are over, and are kept if the case does not pass."""
     on_turn: Callable[[str | None], None] | None = None
     """Hears of each turn that begins, with its prompt in a conversation."""

@@ -7,13 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import cast
 
-from msgspec import structs
-
 from carob.errors import ConfigError
 from carob.plugins import packages
-from carob.plugins.features import Feature, TargetKind, all_features, load, outside_features, own_features
+from carob.plugins.features import Feature, TargetKind, all_features, find_service, load, outside_features, own_features
 from carob.targets.base import Target, build_external
-from carob.targets.config import AGENT_KINDS, TargetConfig
+from carob.targets.config import TargetConfig
 from carob.targets.wrappers.hooks import WithHooks
 from carob.targets.wrappers.success_rules import WithSuccessRules
 from carob.targets.wrappers.telemetry import models_of, otlp_of
@@ -46,12 +44,9 @@ ENTRY_POINTS = "carob.targets"
 
 def build(config: TargetConfig) -> Target:
     """The target that a configuration asks for, with all that is around it, ready to be opened."""
-    if config.kind in AGENT_KINDS:
-        from carob.features.coding.agents.catalog import PROGRAMS  # few targets are coding agents
-
-        agent = PROGRAMS[config.kind]
-        ignored = (*config.ignore_files, *agent.made_files)
-        config = structs.replace(config, own_files=agent.own_files, ignore_files=ignored)
+    kind = find_kind(config.kind)
+    if kind is not None and kind.completes:
+        config = load(kind.completes)(config)
     otlp, build_inner = otlp_of(config), _build_with_proxy if _needs_proxy(config) else _build
     if otlp is None:
         inner = build_inner(config)
@@ -60,9 +55,7 @@ def build(config: TargetConfig) -> Target:
 
         inner = SpanCapture(build_inner, config, otlp)
     if config.workspace is not None:
-        from carob.features.coding.workspaces.wrapper import WithWorkspace  # few targets have a workspace
-
-        inner = WithWorkspace(inner, config, config.workspace)
+        inner = find_service("workspace")(inner, config, config.workspace)
     target: Target = WithSuccessRules(inner, config)
     if config.setup or config.teardown or config.database:
         target = WithHooks(target, config)
@@ -108,11 +101,18 @@ def _kinds_of(features: Iterable[Feature]) -> Iterator[TargetKind]:
         yield from feature.targets
 
 
-def _build(config: TargetConfig) -> Target:
+def find_kind(name: str) -> TargetKind | None:
+    """The kind of this name; other packages are asked for one that Carob does not have."""
     for kinds in (CORE, _kinds_of(own_features()), _kinds_of(outside_features())):
         for kind in kinds:
-            if kind.name == config.kind:
-                return cast(Target, load(kind.loads)(config))
+            if kind.name == name:
+                return kind
+    return None
+
+
+def _build(config: TargetConfig) -> Target:
+    if kind := find_kind(config.kind):
+        return cast(Target, load(kind.loads)(config))
     return _build_plugin(config)
 
 

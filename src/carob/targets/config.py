@@ -11,11 +11,11 @@ import msgspec
 from msgspec import Meta, Struct, field, to_builtins
 
 from carob.errors import ConfigError
-from carob.features.coding.workspaces.settings import DEFAULT_EVIDENCE, Evidence, WorkspaceSettings
 from carob.plugins.features import all_features
 from carob.plugins.project import UNKNOWN, Project, join_dotted, line_of, read_table
 from carob.proxy.tape.settings import TapeSettings
 from carob.targets.capabilities import FOREVER, Limits
+from carob.targets.workspace_settings import DEFAULT_EVIDENCE, Evidence, WorkspaceSettings
 from carob.text.regexes import lazy
 from carob.text.wording import did_you_mean, join_words
 

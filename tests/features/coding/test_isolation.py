@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from carob.features.coding.workspaces.case_workspace import PREFIX, CaseWorkspace, remove_left_over
-from carob.features.coding.workspaces.settings import WorkspaceSettings
 from carob.features.coding.workspaces.snapshot import copy_folder, take_snapshot
+from carob.targets.workspace_settings import WorkspaceSettings
 from cli.support import Carob
 from features.coding.support import judged, left_over, survivors, write_project, write_suite
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import carob
-from carob.features.matrix.columns import plan_columns
+from carob.engine.columns import plan_columns
 from carob.features.matrix.model import Matrix, RowKind
 from carob.features.matrix.report import matrix_html, matrix_json, matrix_markdown
 from carob.features.matrix.terminal import matrix_lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import carob
-from carob.checks.catalog import BUILT_IN, catalog_for
+from carob.checks.catalog import OWN, catalog_for
 from carob.journal.index import FailureGroup
 from carob.model.verdict import OWN_RULE, SHARED_RULE, CaseStatus, Status
 from carob.plugins.project import Project
@@ -63,7 +63,7 @@ def test_other_statuses_and_unknown_checks_have_words_too() -> None:
 
 def test_every_check_says_something_of_each_failure() -> None:
     """The words hold what was expected, negated or not."""
-    for name, cls in BUILT_IN.items():
+    for name, cls in OWN.items():
         opening = "broke the rule" if name in (OWN_RULE, SHARED_RULE) else "expected"
         assert cls.describe_failure("not: 'x'") == f"{opening} not: 'x'"
         start, _ = cls.failure

@@ -2,16 +2,30 @@
 
 from carob.plugins.features import Feature, TargetKind
 
+TARGET = "carob.features.coding.agents.target:CodingAgentTarget"
+PRESET = "carob.features.coding.agents.catalog:with_preset"
+
 FEATURE = Feature(
     name="coding",
     summary="runs coding agents in a copy of a folder, and looks at what became of it",
     targets=(
-        TargetKind("claude-code", "carob.features.coding.agents.target:CodingAgentTarget", "claude-code:"),
-        TargetKind("codex", "carob.features.coding.agents.target:CodingAgentTarget", "codex:"),
-        TargetKind("gemini", "carob.features.coding.agents.target:CodingAgentTarget", "gemini:"),
-        TargetKind("opencode", "carob.features.coding.agents.target:CodingAgentTarget", "opencode:openai/gpt-5"),
+        TargetKind("claude-code", TARGET, "claude-code:", completes=PRESET),
+        TargetKind("codex", TARGET, "codex:", completes=PRESET),
+        TargetKind("gemini", TARGET, "gemini:", completes=PRESET),
+        TargetKind("opencode", TARGET, "opencode:openai/gpt-5", completes=PRESET),
         TargetKind(
             "mini-swe-agent", "carob.features.coding.agents.target:CodingAgentTarget", "mini-swe-agent:openai/gpt-5"
         ),
     ),
+    checks=(
+        "carob.features.coding.checks.commands:CommandRuns",
+        "carob.features.coding.checks.files:Files",
+        "carob.features.coding.checks.files:Diff",
+        "carob.features.coding.checks.skills:Skills",
+        "carob.features.coding.checks.reach:Outside",
+        "carob.features.coding.checks.reach:Network",
+        "carob.features.coding.checks.after:AfterCommand",
+        "carob.features.coding.checks.claims:Claims",
+    ),
+    services={"workspace": "carob.features.coding.workspaces.wrapper:WithWorkspace"},
 )

@@ -26,4 +26,5 @@ FEATURE = Feature(
         ),
     ),
     settings={"gate": "carob.features.compare.gates:GateTables"},
+    services={"base_reader": "carob.features.compare.comparisons:read_base"},
 )

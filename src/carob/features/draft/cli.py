@@ -11,7 +11,7 @@ from carob.cli.options import AT_LEAST_ONE, RepeatsParameter, Seconds, assignmen
 from carob.errors import ExitCode
 
 if TYPE_CHECKING:
-    from carob.api import SuiteDraft
+    from carob.features.draft.draft import SuiteDraft
 
 SHOWN = 20
 

@@ -23,4 +23,12 @@ FEATURE = Feature(
         SuiteFormat("promptfoo", "carob.features.importers.promptfoo.suite:Promptfoo", PROMPTFOO_KEYS, late=True),
         SuiteFormat("adk", "carob.features.importers.adk:AdkEvalSet", ADK_KEYS, late=True),
     ),
+    recordings=(
+        "carob.features.importers.bfcl.results:BfclResults",
+        "carob.features.importers.tau.results:TauBenchTrajectories",
+        "carob.features.importers.tau.results:Tau2Results",
+        "carob.features.importers.promptfoo.results:PromptfooResults",
+        "carob.features.importers.adk:AdkResults",
+        "carob.features.importers.agentdojo:AgentDojoRuns",
+    ),
 )

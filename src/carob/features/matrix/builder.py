@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct, structs
 
+from carob.engine.columns import MOST_RUNS
 from carob.errors import UsageError
 from carob.features.compare.builder import Scope, classify, excerpt_of, pair_cases
 from carob.features.compare.compared_cases import JournalCases
@@ -17,7 +18,7 @@ from carob.features.compare.model import COMPARED, RunExcerpt, ScopeComparison
 from carob.features.compare.references import References, results_folders
 from carob.features.compare.run_differences import differing
 from carob.features.compare.stats import holm
-from carob.features.matrix.model import MOST_RUNS, Matrix, MatrixCell, MatrixColumn, MatrixRow, RowKind
+from carob.features.matrix.model import Matrix, MatrixCell, MatrixColumn, MatrixRow, RowKind
 from carob.journal.views import RecordExcerpt
 from carob.model.run import MATRIX, Header
 from carob.model.verdict import ACCEPTED

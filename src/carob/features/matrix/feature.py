@@ -13,4 +13,5 @@ FEATURE = Feature(
             "carob.features.matrix.cli:command",
         ),
     ),
+    services={"side_by_side": "carob.features.matrix.library:show_side_by_side"},
 )

@@ -12,18 +12,9 @@ from carob.engine.rescoring import (
 )
 from carob.plugins.project import find_project
 from carob.system.sync_async import make_async
-from carob.targets.config import Config
 
 if TYPE_CHECKING:
-    from carob.features.matrix.columns import PlannedColumn
     from carob.features.matrix.model import Matrix
-
-
-def plan_columns(targets: Sequence[str], assignments: Sequence[str], config: Config) -> list[PlannedColumn]:
-    """The runs of a matrix: each target with each combination of values; one run where nothing varies."""
-    from carob.features.matrix.columns import plan_columns
-
-    return plan_columns(targets, assignments, config)
 
 
 def matrix(runs: Sequence[AnyJournal], *, results_dir: str | Path | None = None) -> Matrix:
@@ -37,3 +28,10 @@ def matrix(runs: Sequence[AnyJournal], *, results_dir: str | Path | None = None)
 
 
 amatrix = make_async(matrix)
+
+
+def show_side_by_side(runs: Sequence[AnyJournal], folder: Path) -> None:
+    """Show runs of one suite in the terminal, and write them as a page next to their journals."""
+    from carob.features.matrix.terminal import show_matrix_page
+
+    show_matrix_page(matrix(runs), folder)

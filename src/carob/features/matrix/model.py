@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final
 
 from msgspec import Struct
 
 from carob.features.compare.model import RunExcerpt, ScopeComparison
-
-MOST_RUNS: Final = 20
 
 
 class RowKind(StrEnum):

@@ -11,7 +11,8 @@ import click
 from carob.errors import ExitCode
 
 if TYPE_CHECKING:
-    from carob.api import FoundAgent, InitPlan, Survey
+    from carob.features.setup.survey.findings import FoundAgent, Survey
+    from carob.features.setup.write.plan import InitPlan
 
 LATER = "fill it in later"
 HERE = "May Carob load {agent.use} into this process and send it a few greetings?"

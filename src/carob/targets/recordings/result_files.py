@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import importlib
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ import msgspec
 
 from carob.errors import ConfigError
 from carob.model.suite import Case
+from carob.plugins.features import all_features, load
 from carob.suites.diagnostics import Document, RefusedError, refuse
 from carob.suites.documents.json import JsonDocument, JsonLinesDocument
 from carob.suites.documents.source import utf8
@@ -23,14 +23,6 @@ from carob.suites.formats.builder import TextPlaces
 from carob.suites.shapes.foreign import require_shape
 from carob.text.wording import did_you_mean, join_words
 
-RESULT_FILES = (
-    ("carob.features.importers.bfcl.results", "BfclResults"),
-    ("carob.features.importers.tau.results", "TauBenchTrajectories"),
-    ("carob.features.importers.tau.results", "Tau2Results"),
-    ("carob.features.importers.promptfoo.results", "PromptfooResults"),
-    ("carob.features.importers.adk", "AdkResults"),
-    ("carob.features.importers.agentdojo", "AgentDojoRuns"),
-)
 LARGEST = 1 << 30
 _OURS = frozenset({"case_id", "trace", "kind"})
 POSITIONAL = "positional"
@@ -177,8 +169,8 @@ def _read(file: BufferedReader) -> list[RecordedCase] | None:
     values = [tree] if isinstance(document, JsonDocument) else tree
     if not values:
         return None
-    for module, name in RESULT_FILES:
-        result_file: ResultFile = getattr(importlib.import_module(module), name)()
+    for place in (place for feature in all_features() for place in feature.recordings):
+        result_file: ResultFile = load(place)()
         if result_file.recognizes(values[0]):
             require_shape(tree, result_file.shape, document)
             return list(result_file.read(values))

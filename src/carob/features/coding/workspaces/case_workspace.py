@@ -16,9 +16,9 @@ from pathlib import Path
 
 from carob.errors import ConfigError
 from carob.evidence.process_log import CALLS, DATAGRAMS
-from carob.features.coding.workspaces.settings import WorkspaceSettings
 from carob.features.coding.workspaces.snapshot import Snapshot, remove_folder, take_snapshot
 from carob.system import process_tree
+from carob.targets.workspace_settings import WorkspaceSettings
 from carob.text.words import PUBLISHED
 
 PREFIX = "carob-workspace-"

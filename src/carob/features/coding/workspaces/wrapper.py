@@ -26,7 +26,6 @@ from carob.features.coding.workspaces.case_workspace import (
     why_no_processes,
 )
 from carob.features.coding.workspaces.commands import run_command
-from carob.features.coding.workspaces.settings import WorkspaceSettings
 from carob.features.coding.workspaces.snapshot import (
     MOST_CHANGES,
     Snapshot,
@@ -44,6 +43,7 @@ from carob.model.workspace import AfterRun, FoundFile, WorkspaceEvidence
 from carob.targets.base import RunContext, Target, TargetError
 from carob.targets.config import TargetConfig, place_of
 from carob.targets.user_code import DaemonThreads
+from carob.targets.workspace_settings import WorkspaceSettings
 from carob.targets.wrappers.base import WrappedTarget
 from carob.text.globs import IGNORED, matches_any, matches_glob
 from carob.text.wording import shorten

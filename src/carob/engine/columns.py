@@ -9,10 +9,11 @@ from typing import Final, NamedTuple
 
 from carob.engine.request import refuse_secret_names
 from carob.errors import UsageError
-from carob.features.matrix.model import MOST_RUNS
 from carob.targets.config import Config, resolve
 from carob.text.wording import quoted
 
+MOST_RUNS: Final = 20
+"""So many runs fit side by side."""
 FIX: Final = "Write it as --matrix MODEL=small,large: an environment variable in capitals, or an option of the target."
 
 
