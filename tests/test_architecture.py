@@ -21,7 +21,7 @@ PAGE = (ROOT / "ARCHITECTURE.md").read_text()
 def test_the_floors_are_those_of_the_layers_contract() -> None:
     linter = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
     layers = next(contract["layers"] for contract in linter["contracts"] if contract["type"] == "layers")
-    drawn = next(block for block in re.findall(r"```\n(.*?)```", PAGE, re.DOTALL) if block.startswith("cli\n"))
+    drawn = next(block for block in re.findall(r"```\n(.*?)```", PAGE, re.DOTALL) if block.startswith("features\n"))
     assert drawn.split("\n")[:-1] == [floor.replace(" | ", " · ") for floor in layers]
 
 

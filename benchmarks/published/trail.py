@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import carob
-from carob.features.check.judges import ConversationJudge
+from carob.judging.judges import ConversationJudge
 from carob.rules.events import RuleOutcome
 
 POLICY: Final = Path(__file__).parent / "policies" / "trail.carob.yaml"

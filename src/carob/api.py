@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from carob.engine.request import AnyTarget, ResumeKeywords, RunKeywords
     from carob.engine.tapes import Leak, TapeReport
     from carob.evidence.exports.record import RecordedConversation
-    from carob.features.check.judges import PreparedJudge
+    from carob.judging.judges import PreparedJudge
     from carob.options import SelectionKeywords
     from carob.plugins.project import Project as Project
     from carob.proxy.tape.file import Tape
@@ -276,14 +276,14 @@ areport = make_async(report)
 
 def expand_sources(sources: Sequence[str | Path]) -> list[str | Path]:
     """The files and folders that these names mean, which may have `*` in them."""
-    from carob.features.check.session import expand_sources
+    from carob.evidence.exports.files import expand_sources
 
     return expand_sources(sources)
 
 
 def prepare_judge(rules: SuiteSource | Case) -> PreparedJudge:
     """A function that judges a trace, compiled once: by a file of rules, or by one case. It can be sent to a worker."""
-    from carob.features.check.judges import prepare_judge
+    from carob.judging.judges import prepare_judge
 
     return prepare_judge(rules, find_project())
 

@@ -11,7 +11,7 @@ import pytest
 import carob
 from benchmarks.published.__main__ import main
 from benchmarks.published.trail import CATEGORIES, POLICY, is_for_writing
-from carob.features.check.judges import ConversationJudge
+from carob.judging.judges import ConversationJudge
 
 
 def span(number: int, name: str, attributes: dict[str, Any], *below: dict[str, Any], **about: Any) -> dict[str, Any]:

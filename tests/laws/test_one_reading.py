@@ -11,8 +11,8 @@ from typing import Any, Literal
 import pytest
 
 import carob
-from carob.features.check.judges import prepare_judge
 from carob.features.coverage.kinds import kind_of
+from carob.judging.judges import prepare_judge
 from carob.model.trace import Trace
 from carob.plugins.project import Project
 from laws.coverage import Coverage, require

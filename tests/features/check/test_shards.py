@@ -18,8 +18,8 @@ import carob
 from carob.engine.processes.messages import Refused, build_error
 from carob.errors import CarobError
 from carob.features.check.cluster import judge_remote
-from carob.features.check.judges import ConversationJudge
 from carob.features.check.shards import ShardWork, judge_shard, split_sources
+from carob.judging.judges import ConversationJudge
 from cli.support import process
 from engine.support import Started, until
 from evidence.exports.sources import FILES

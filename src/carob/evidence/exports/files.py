@@ -6,12 +6,14 @@ A document of JSON is looked into: `{"data": [...]}` holds rows. A file that is 
 from __future__ import annotations
 
 import csv
+import glob
 import gzip
 import json
+import os
 import re
 import sqlite3
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from io import BufferedReader, TextIOWrapper
 from pathlib import Path
@@ -19,6 +21,7 @@ from typing import IO, Any, TypeAlias
 
 import msgspec
 
+from carob.errors import UsageError
 from carob.evidence.exports.base import ExportRow
 from carob.evidence.exports.record import ExportError
 from carob.evidence.exports.storage import is_address, list_files, open_stream
@@ -303,3 +306,23 @@ def open_file(source: Source) -> ExportFile:
         raise ExportError(
             f"it cannot be read: {error.strerror}", where=str(path), fix=suggest_file(str(path))
         ) from error
+
+
+def expand_sources(sources: Sequence[Source]) -> list[Source]:
+    """The files and folders that are named; one with `*` means those that match. Raises UsageError for nothing."""
+    if not sources:
+        fix = "Name exports, folders of them, or - for standard input."
+        raise UsageError("there is nothing to check.", fix=fix, slug="no-traces")
+    expanded: list[Source] = []
+    for source in sources:
+        name = str(source)
+        if is_address(source):
+            expanded.append(source)
+        elif glob.has_magic(name) and not os.path.exists(name):
+            matches = sorted(glob.glob(name, recursive=True))
+            if not matches:
+                raise UsageError("no file matches this.", where=name, fix="Check the path.", slug="no-traces")
+            expanded += map(Path, matches)
+        else:
+            expanded.append(Path(name))
+    return list(dict.fromkeys(expanded))

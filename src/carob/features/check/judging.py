@@ -14,9 +14,9 @@ from typing import Final
 
 from carob.evidence.conversation_events import read_conversation
 from carob.evidence.exports.record import RecordedConversation
-from carob.features.check.judges import ConversationJudge
 from carob.features.check.model import Outcomes
 from carob.journal.parallel import WorkerGoneError
+from carob.judging.judges import ConversationJudge
 from carob.rules.events import RuleOutcome, RuleVerdict
 
 CHUNK: Final = 128

@@ -7,21 +7,17 @@ from __future__ import annotations
 import os
 import platform
 import tempfile
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final
 
 from msgspec import structs
 
 from carob.evidence.exports.record import RecordedConversation
 from carob.features.check.model import CheckReport
-from carob.journal.limits import cap_trace
 from carob.journal.writer import encode
-from carob.model.run import RECORDED_CHECK, CaseRecord, Footer, Header
-from carob.model.suite import Case
-from carob.model.trace import Trace
-from carob.model.verdict import Verdict
+from carob.judging.records import KeepingJudge, mask_conversation, record_conversation
+from carob.model.run import RECORDED_CHECK, Footer, Header
 from carob.redaction.personal_data import Discretion
 from carob.reports.artifacts import open_atomic, stamp
 from carob.scoring.tally import Tally
@@ -31,16 +27,6 @@ from carob.version import __version__
 TARGET: Final = "recorded conversations"
 USUAL_MOST: Final = 1_000
 """So many conversations are kept unless the user says otherwise."""
-
-
-class KeepingJudge(Protocol):
-    """What says how a conversation is kept: as which case, and with which verdict."""
-
-    def case_of(self, conversation: RecordedConversation) -> Case: ...
-
-    def report(
-        self, trace: Trace, tags: tuple[str, ...] = (), metadata: Mapping[str, Any] | None = None
-    ) -> Verdict: ...
 
 
 class KeptConversations:
@@ -105,22 +91,3 @@ class KeptConversations:
         """`12 conversations`, and how many had no room."""
         more = f", {self.left_out} more have no room (--keep N)" if self.left_out else ""
         return f"{pluralize(self.kept, 'conversation')}{more}"
-
-
-def mask_conversation(discretion: Discretion, conversation: RecordedConversation) -> RecordedConversation:
-    """The whole conversation without secrets and personal data; numbers stay, because amounts decide rules."""
-    return structs.replace(
-        conversation,
-        id=discretion.text(conversation.id),
-        user=discretion.text(conversation.user),
-        trace=discretion.trace(conversation.trace),
-        metadata=discretion.redact(dict(conversation.metadata)),
-    )
-
-
-def record_conversation(judge: KeepingJudge, conversation: RecordedConversation, index: int) -> CaseRecord:
-    """The line of a journal for a conversation, judged as it is kept: masked and within its caps."""
-    case = judge.case_of(conversation)
-    trace = cap_trace(structs.replace(conversation.trace, case_id=case.id))
-    verdict = judge.report(trace, conversation.tags, conversation.metadata)
-    return CaseRecord(index=index, case=case, trace=trace, verdict=verdict, duration_ms=trace.duration_ms or 0.0)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import glob
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -14,12 +12,10 @@ from typing import Final, get_args
 from msgspec import Struct, structs
 
 from carob.errors import UsageError
-from carob.evidence.exports.files import Source
+from carob.evidence.exports.files import Source, expand_sources
 from carob.evidence.exports.reading import read_conversations
-from carob.evidence.exports.storage import is_address
 from carob.features.check.changes import find_changes, judge_gate
 from carob.features.check.cluster import ClusterCheck
-from carob.features.check.judges import AnyPolicy, ConversationJudge, read_judge
 from carob.features.check.judging import judge_in_order
 from carob.features.check.kept import USUAL_MOST, KeptConversations
 from carob.features.check.model import (
@@ -38,6 +34,7 @@ from carob.features.check.shards import Judged, ShardWork, split_sources
 from carob.features.check.tally import OTHERS, ConversationTally, RuleCounts, RuleTally
 from carob.features.check.verdict_rows import VerdictRows
 from carob.features.check.writing import FORMATS, write_report
+from carob.judging.judges import AnyPolicy, ConversationJudge, name_policy, read_judge
 from carob.options import ExecutorName
 from carob.plugins.project import Project
 from carob.redaction.named import named_redactor
@@ -171,32 +168,6 @@ def _refuse(options: CheckOptions) -> None:
             known = join_words([*FORMATS, f"{PARQUET} (verdicts)", f"{JOURNAL} (a journal)"])
             fix = f"Give it one of {known}."
             raise UsageError("its name does not say a format.", where=str(path), fix=fix, slug="bad-option")
-
-
-def expand_sources(sources: Sequence[Source]) -> list[Source]:
-    """The files and folders that are named; one with `*` means those that match. Raises UsageError for nothing."""
-    if not sources:
-        fix = "Name exports, folders of them, or - for standard input."
-        raise UsageError("there is nothing to check.", fix=fix, slug="no-traces")
-    expanded: list[Source] = []
-    for source in sources:
-        name = str(source)
-        if is_address(source):
-            expanded.append(source)
-        elif glob.has_magic(name) and not os.path.exists(name):
-            matches = sorted(glob.glob(name, recursive=True))
-            if not matches:
-                raise UsageError("no file matches this.", where=name, fix="Check the path.", slug="no-traces")
-            expanded += map(Path, matches)
-        else:
-            expanded.append(Path(name))
-    return list(dict.fromkeys(expanded))
-
-
-def name_policy(policy: AnyPolicy) -> str:
-    """What a policy is called: its file."""
-    is_text = isinstance(policy, str) and ("\n" in policy or policy.lstrip().startswith(("{", "[")))
-    return str(policy) if isinstance(policy, str | Path) and not is_text else "(rules)"
 
 
 def build_report(

@@ -10,10 +10,10 @@ from msgspec import structs
 from carob.evidence.exports.files import Source
 from carob.evidence.exports.reading import read_apart, read_conversations, split_files
 from carob.evidence.exports.record import RecordedConversation
-from carob.features.check.judges import ConversationJudge
 from carob.features.check.judging import judge_in_steps
 from carob.features.check.model import Outcomes, Selected
 from carob.features.check.selection import ConversationSelector, read_where
+from carob.judging.judges import ConversationJudge
 from carob.model.trace import Trace
 from carob.rules.events import RuleOutcome
 

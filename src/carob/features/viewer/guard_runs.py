@@ -11,11 +11,11 @@ from msgspec import structs
 from carob.evidence.exports.guard_journal import GUARD, GUARD_JOURNAL
 from carob.evidence.exports.reading import read_conversations
 from carob.evidence.exports.record import RecordedConversation
-from carob.features.check.judges import ANY_PROMPT
 from carob.features.check.kept import KeptConversations
 from carob.features.check.model import CheckReport
 from carob.features.guard.target import PASSED_BY
 from carob.journal.append_log import list_files
+from carob.judging.judges import ANY_PROMPT
 from carob.model.suite import Case, Scoring
 from carob.model.trace import Trace, TraceError
 from carob.model.verdict import CheckResult, Group, Status, Verdict

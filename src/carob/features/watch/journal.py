@@ -17,10 +17,10 @@ import msgspec
 from msgspec import Struct, structs
 
 from carob.evidence.exports.record import RecordedConversation
-from carob.features.check.judges import ConversationJudge
-from carob.features.check.kept import record_conversation
 from carob.journal.append_log import USUAL_LIMITS, AppendLog, LogLimits, list_files, remove_old
 from carob.journal.writer import encode
+from carob.judging.judges import ConversationJudge
+from carob.judging.records import record_conversation
 from carob.model.run import RECORDED_CHECK, CaseRecord, Footer, Header
 from carob.redaction.redactor import Redactor
 from carob.reports.artifacts import explain_errors, stamp

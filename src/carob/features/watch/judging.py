@@ -13,8 +13,8 @@ from carob.evidence.exports.otlp import OTLP
 from carob.evidence.exports.reading import with_metadata
 from carob.evidence.exports.record import RecordedConversation
 from carob.evidence.merge import merge_turns
-from carob.features.check.judges import ConversationJudge
 from carob.features.watch.tables import HeldConversation, Stop
+from carob.judging.judges import ConversationJudge
 from carob.model.trace import Trace
 from carob.rules.events import RuleOutcome, RuleVerdict
 from carob.text.wording import error_text

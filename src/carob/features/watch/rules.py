@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from carob.errors import CarobError
-from carob.features.check.judges import AnyPolicy, ConversationJudge, read_judge
+from carob.judging.judges import AnyPolicy, ConversationJudge, read_judge
 from carob.plugins.project import Project
 from carob.text.wording import pluralize
 

@@ -16,9 +16,6 @@ from msgspec import Struct
 
 from carob.errors import UsageError
 from carob.evidence.spans.otlp import SpanRecord
-from carob.features.check.judges import AnyPolicy, ConversationJudge
-from carob.features.check.kept import mask_conversation
-from carob.features.check.session import name_policy
 from carob.features.watch.export import JudgementReport, ReportExporter, SentVerdict, encode_report
 from carob.features.watch.journal import WatchJournal
 from carob.features.watch.judging import JudgedConversation, judge_held, judge_unseen
@@ -27,6 +24,8 @@ from carob.features.watch.rules import CurrentRules, describe_rules
 from carob.features.watch.server import WatchServer, is_local
 from carob.features.watch.store import NAME_CAP, SpanStore
 from carob.features.watch.tables import HeldConversation, NotedJudgement, StoreLimits
+from carob.judging.judges import AnyPolicy, ConversationJudge, name_policy
+from carob.judging.records import mask_conversation
 from carob.plugins.project import Project
 from carob.redaction.named import has_named, named_redactor
 from carob.redaction.personal_data import Discretion

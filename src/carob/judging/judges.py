@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from msgspec import json, structs
@@ -250,3 +251,9 @@ def _read_defaults(file: SuiteFile, project: Project) -> list[CheckSpec]:
         fix = "Expectations of `defaults` must need no table and no prompt here."
         raise UsageError(f"`defaults`: {problem.message}", where=file.path, fix=fix, slug=problem.slug) from None
     return [spec for spec in read.checks if spec.name not in (OWN_RULE, SHARED_RULE)]
+
+
+def name_policy(policy: AnyPolicy) -> str:
+    """What a policy is called: its file."""
+    is_text = isinstance(policy, str) and ("\n" in policy or policy.lstrip().startswith(("{", "[")))
+    return str(policy) if isinstance(policy, str | Path) and not is_text else "(rules)"
