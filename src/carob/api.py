@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
 
 from carob.checks.catalog import catalog_for
 from carob.engine import rescoring
+from carob.engine.columns import PlannedColumn as PlannedColumn
 from carob.engine.columns import plan_columns as plan_columns
 from carob.engine.rescoring import AnyJournal, AnySuite, as_journals, load_in
 from carob.engine.rescoring import default_results_dir as default_results_dir

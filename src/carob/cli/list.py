@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from carob.cli.options import selection
+from carob.errors import ExitCode
 
 if TYPE_CHECKING:
     from carob.suites.selection import Selection
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 @click.command(name="list", short_help="List cases: id, category, prompt.")
 @click.argument("suites", nargs=-1, required=True, metavar="SUITE...")
 @selection
-def command(suites: tuple[str, ...], **selected: Any) -> None:
+def command(suites: tuple[str, ...], **selected: Any) -> int:
     """List the cases of a suite, one line each: id, category and prompt, separated by tabs.
 
     \b
@@ -24,17 +25,18 @@ def command(suites: tuple[str, ...], **selected: Any) -> None:
       carob list evals/checkout.json -k 'not slow'
       carob list evals/checkout.json | cut -f1
     """
-    show_cases(suites, **selected)
+    return show_cases(suites, **selected)
 
 
-def show_cases(suites: tuple[str, ...], **selected: Any) -> None:
-    """One line for each case that is selected."""
+def show_cases(suites: tuple[str, ...], **selected: Any) -> int:
+    """Print one line for each case that is selected; the exit code."""
     from carob.suites.selection import EVERYTHING, Selection
 
     chosen = Selection(**selected)
     listed = [_rows(suite) for suite in suites] if chosen == EVERYTHING else _select_rows(suites, chosen)
     for case_id, category, prompt in (row for rows in listed for row in rows):
         click.echo(f"{case_id}\t{category}\t{prompt}")
+    return ExitCode.OK
 
 
 def _rows(suite: str) -> list[tuple[str, str, str]]:

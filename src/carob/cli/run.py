@@ -15,8 +15,7 @@ from carob.errors import ExitCode
 from carob.system.gc_pause import gc_frozen
 
 if TYPE_CHECKING:
-    from carob.api import Config, RunResult
-    from carob.engine.columns import PlannedColumn
+    from carob.api import Config, PlannedColumn, RunResult
     from carob.model.suite import Suite
     from carob.terminal.screen import Verbosity
 
@@ -82,15 +81,12 @@ def command(
       carob run suite.json --target command:"./agent --json" --cases 'G*'
       carob run suite.json --target staging -k 'G1 or (G2 and not slow)'
       carob run suite.json --target staging --workers 2 --concurrency 8 --timeout 60
-      carob run suite.json --target staging --repeat 5 --shuffle 1
       carob run suite.json --target staging --repeat auto --min-pass-rate 0.9
       carob run suite.json --target staging --target canary --repeat 5
       carob run suite.json --target staging --matrix MODEL=small,large --repeat 3
     """
     if only_list:
-        show_cases(suites, cases=cases, categories=categories, tags=tags, keyword=keyword)
-        return ExitCode.OK
-    most = most_failures(fail_fast, max_failures)
+        return show_cases(suites, cases=cases, categories=categories, tags=tags, keyword=keyword)
     with gc_frozen():
         from carob import api
 
@@ -103,6 +99,7 @@ def command(
         api.refuse_one_file(reports, project)
     how |= {"categories": categories, "tags": tags, "keyword": keyword, "reports": reports}
     verbosity = read_verbosity(quiet, verbose)
+    most = most_failures(fail_fast, max_failures)
     return _run_all(chosen, columns, config, most, results_dir, verbosity, selected=cases is not None, how=how)
 
 

@@ -122,19 +122,20 @@ class ExportFile:
                 except StopIteration:
                     return
                 except csv.Error as error:
-                    yield self._torn(f"not a table of UTF-8 text: {error}", reader.line_num)
+                    yield self._report_torn(f"not a table of UTF-8 text: {error}", reader.line_num)
                     continue
                 if columns is None:
                     columns = cells
                 elif len(cells) != len(columns):
-                    yield self._torn(f"the row has {len(cells)} cells, the header {len(columns)}", reader.line_num)
+                    why = f"the row has {len(cells)} cells, the header {len(columns)}"
+                    yield self._report_torn(why, reader.line_num)
                 elif not is_clean("".join(cells)):
-                    yield self._torn("not a table of UTF-8 text", reader.line_num)
+                    yield self._report_torn("not a table of UTF-8 text", reader.line_num)
                 else:
                     row = {name: _read_cell(cell) for name, cell in zip(columns, cells, strict=True)}
                     yield from self._look_into(row, f"{self.name}:{reader.line_num}")
 
-    def _torn(self, problem: str, line: int) -> ExportError:
+    def _report_torn(self, problem: str, line: int) -> ExportError:
         return ExportError(problem, where=f"{self.name}:{line or 1}", fix="Export it again: it is torn.")
 
     def _json_rows(self) -> Iterator[ExportRow | ExportError]:

@@ -16,7 +16,7 @@ APPROVED: Final = ("approve", "approved", "accept", "yes")
 OTHER_CALL: Final = "a person approved a call with other arguments, or one that the guard had not asked about"
 
 
-class Answer:
+class ApprovalAnswer:
     """What a middleware was answered about a call that it hands on now."""
 
     def __init__(self, conversation: GuardedConversation, decision: Decision) -> None:
@@ -26,13 +26,13 @@ class Answer:
         """Whether the call came where frameworks make it: what it gave is reported there."""
 
 
-_answer: ContextVar[Answer | None] = ContextVar("carob_guard_answer", default=None)
+_answer: ContextVar[ApprovalAnswer | None] = ContextVar("carob_guard_answer", default=None)
 
 
 @contextmanager
-def answered(conversation: GuardedConversation, decision: Decision) -> Iterator[Answer]:
+def answered(conversation: GuardedConversation, decision: Decision) -> Iterator[ApprovalAnswer]:
     """While the call is handed on, it is not asked about again."""
-    answer = Answer(conversation, decision)
+    answer = ApprovalAnswer(conversation, decision)
     token = _answer.set(answer)
     try:
         yield answer

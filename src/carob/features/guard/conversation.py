@@ -19,6 +19,7 @@ import msgspec
 
 from carob.features.guard.decision import Decision, decide, refuse
 from carob.features.guard.policy import GuardPolicy
+from carob.plugins.features import load
 from carob.rules.events import ConversationEvent, EventKind, Facts, read_full_name
 from carob.rules.monitor import Monitor
 from carob.text.clean import jsonable, to_json
@@ -226,10 +227,9 @@ class GuardedConversation:
 
     def tool(self, function: Any = None, *, name: str = "", strict: bool = False) -> Any:
         """The function as a tool of this conversation: it runs if its call is allowed, else CallRefusedError."""
-        from carob.features.guard.frameworks import guard_tool  # it loads the seam, which few need
-
         if function is None:
             return partial(self.tool, name=name, strict=strict)
+        guard_tool = load("carob.features.guard.frameworks:guard_tool")  # few need it, and it needs conversations
         return guard_tool(function, name, lambda: self, self.policy, strict=strict)
 
     @property

@@ -20,7 +20,7 @@ PLAIN: Final = frozenset({str, dict, list, int, float, bool, type(None)})
 """Types of most results, which have ended."""
 
 
-class Ending(Protocol):
+class CallEnding(Protocol):
     """A call that hears how it ended. While its body runs, it is entered."""
 
     is_pending: bool
@@ -53,7 +53,7 @@ def is_unended(value: object) -> bool:
     return issubclass(kind, Awaitable | AsyncIterator | Future)
 
 
-def follow(value: Any, call: Ending) -> Any:
+def follow(value: Any, call: CallEnding) -> Any:
     """The value once it is there; else what stands for it, which lets the call hear how it ended."""
     if not is_unended(value):
         return call.returned(value)
@@ -76,7 +76,7 @@ def items_of(value: Any) -> Iterable[Any]:
     return value if isinstance(value, Iterator | list) else (value,)
 
 
-def _watch(future: Any, call: Ending) -> Any:
+def _watch(future: Any, call: CallEnding) -> Any:
     def end(done: Any) -> None:
         with suppress(BaseException):  # the one who waits gets it
             try:
@@ -90,7 +90,7 @@ def _watch(future: Any, call: Ending) -> Any:
     return future
 
 
-def _chain(future: Any, call: Ending) -> Any:
+def _chain(future: Any, call: CallEnding) -> Any:
     """A future of what the call makes of the result."""
     if not isinstance(future, Future):
         return _await(future, call)
@@ -111,7 +111,7 @@ def _chain(future: Any, call: Ending) -> Any:
     return chained
 
 
-async def _await(pending: Awaitable[Any], call: Ending) -> Any:
+async def _await(pending: Awaitable[Any], call: CallEnding) -> Any:
     try:
         with call:
             value = await pending
@@ -125,7 +125,7 @@ def _keep(kept: list[Any], item: object) -> None:
         kept.append(jsonable(item) if len(kept) < MOST_ITEMS else CUT)
 
 
-def _iterate(steps: Generator[Any, Any, Any], call: Ending) -> Generator[Any, Any, Any]:
+def _iterate(steps: Generator[Any, Any, Any], call: CallEnding) -> Generator[Any, Any, Any]:
     """The steps of a generator that runs within this call, while the one who takes its items does not."""
     kept: list[Any] = []
     step: Any = partial(next, steps)
@@ -152,7 +152,7 @@ def _iterate(steps: Generator[Any, Any, Any], call: Ending) -> Generator[Any, An
             step = partial(next, steps) if sent is None else partial(steps.send, sent)
 
 
-async def _iterate_async(steps: AsyncGenerator[Any, Any], call: Ending) -> AsyncGenerator[Any, Any]:
+async def _iterate_async(steps: AsyncGenerator[Any, Any], call: CallEnding) -> AsyncGenerator[Any, Any]:
     kept: list[Any] = []
     step: Any = steps.__anext__
     while True:
@@ -178,7 +178,7 @@ async def _iterate_async(steps: AsyncGenerator[Any, Any], call: Ending) -> Async
             step = partial(steps.asend, sent)
 
 
-def _collect(items: Iterator[Any], call: Ending) -> Iterator[Any]:
+def _collect(items: Iterator[Any], call: CallEnding) -> Iterator[Any]:
     try:
         with call:
             kept = list(items)
@@ -189,7 +189,7 @@ def _collect(items: Iterator[Any], call: Ending) -> Iterator[Any]:
     yield from items_of(value)
 
 
-async def _collect_async(items: AsyncIterator[Any], call: Ending) -> AsyncIterator[Any]:
+async def _collect_async(items: AsyncIterator[Any], call: CallEnding) -> AsyncIterator[Any]:
     try:
         with call:
             kept = [item async for item in items]
@@ -204,7 +204,7 @@ async def _collect_async(items: AsyncIterator[Any], call: Ending) -> AsyncIterat
 class _Followed:
     """Stands for a value that is more than what can be waited for: all else of it stays."""
 
-    def __init__(self, value: Any, call: Ending) -> None:
+    def __init__(self, value: Any, call: CallEnding) -> None:
         self._value = value
         self._call = call
         self._kept: list[Any] = []
