@@ -12,13 +12,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from carob.engine.outside_journal import OutsideJournal
 from carob.engine.work import CaseResult
 from carob.errors import ArtifactError, CarobError, ExitCode, UsageError
 from carob.features.compare.comparisons import compare_runs
-from carob.journal.reader import Journal
-from carob.journal.writer import JournalWriter, begin, encode
-from carob.model.run import Footer, Header, Summary
-from carob.reports.artifacts import reserve, utc_now
+from carob.model.run import Header
 from carob.reports.escaping import terminal
 from carob.reports.run_facts import counts, incomplete
 from carob_pytest.failures import GateFailure, describe

@@ -16,6 +16,7 @@ NAMES = (
     "audit",
     "coverage",
     "mcp",
+    "judge",
     "importers",
     "langgraph",
     "browser",
