@@ -14,7 +14,7 @@ def commit() -> str:
 
 
 def commit_of_checkout() -> str:
-    """The commit of the checkout around this file, with `-dirty` behind it if files were changed."""
+    """The commit of the checkout around this file, with `-dirty` after it if files were changed."""
     import subprocess
     from pathlib import Path
 

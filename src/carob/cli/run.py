@@ -95,12 +95,11 @@ def command(
         chosen = api.select_each(loaded, api.Selection(cases, categories, tags, keyword))
         config = api.read_config(project)
         columns = api.plan_columns(target, matrix, config)
-    if len(chosen) * len(columns) > 1:
-        api.refuse_one_file(reports, project)
+        if len(chosen) * len(columns) > 1:
+            api.refuse_one_file(reports, project)
     how |= {"categories": categories, "tags": tags, "keyword": keyword, "reports": reports}
-    verbosity = read_verbosity(quiet, verbose)
-    most = most_failures(fail_fast, max_failures)
-    return _run_all(chosen, columns, config, most, results_dir, verbosity, selected=cases is not None, how=how)
+    loudness, most = read_verbosity(quiet, verbose), most_failures(fail_fast, max_failures)
+    return _run_all(chosen, columns, config, most, results_dir, loudness, selected=cases is not None, how=how)
 
 
 INTERRUPTED = "interrupted"

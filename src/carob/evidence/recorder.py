@@ -48,7 +48,7 @@ class RanCall:
     approval: Any = None
     """What its framework knows of the approval of a person."""
     is_pending: bool = False
-    """Whether it gave what only stands for a result, such as an iterator that was not taken to its end."""
+    """Whether it gave a placeholder of a result, such as an iterator that was not taken to its end."""
     is_entered: bool = False
     """Whether a function of the agent's that was handed over runs for it."""
     is_linked: bool = False

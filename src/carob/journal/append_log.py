@@ -115,7 +115,7 @@ class AppendLog:
                 self._close()
 
     def _has_name(self) -> bool:
-        """Whether no other process has set the file aside, and nobody has removed it."""
+        """Whether the file was neither moved nor removed by another process."""
         with suppress(FileNotFoundError):
             return os.path.samestat(os.stat(self.path, follow_symlinks=False), os.fstat(self._descriptor))
         return False
@@ -146,7 +146,7 @@ class AppendLog:
 
 
 def write_whole(descriptor: int, data: bytes, end: int) -> int:
-    """Write behind the end of a file, which is returned as it is then, without secrets that the project names.
+    """Write after the end of a file, which is returned as it is then, without secrets that the project names.
 
     What does not fit on the disk is taken back.
     """

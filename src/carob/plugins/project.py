@@ -266,7 +266,7 @@ def _find_tables(files: Iterable[Path]) -> _Tables | None:
     """Read the first of these files that holds a configuration."""
     for file in files:
         if file.name == FORMER_FILE:
-            fix = "Rename it to carob.toml; if it is another tool's, put a carob.toml, which may be empty, beside it."
+            fix = "Rename it to carob.toml; if it is another tool's, put a carob.toml, which may be empty, next to it."
             raise ConfigError("Karat is called Carob now, and does not read this file.", where=str(file), fix=fix)
         section = FILES[file.name]
         if (content := _read_section(file, section)) is not None:

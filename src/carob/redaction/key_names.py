@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 SHORTEST_SECRET = 8
-"""A shorter value of a variable that nobody named may be a word."""
+"""A shorter value of a variable that is not configured may be a word."""
 _VARIABLE = re.compile("(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
 _HEADERS = ("auth", "cookie", "key", "token", "secret", "password", "credential")
 _PARAMETERS = frozenset(

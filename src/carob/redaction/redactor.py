@@ -99,12 +99,12 @@ class Redactor(TextChanger):
 
     def text(self, value: str) -> str:
         """The text without its secrets."""
-        value = self.named(value)
+        value = self.without_values(value)
         for pattern in _PATTERNS:
             value = pattern.sub(_remove, value)
         return value
 
-    def named(self, value: str) -> str:
+    def without_values(self, value: str) -> str:
         """The text without the configured values alone: what a person wrote may be about headers."""
         value = self._replace_values(value, lambda secret: REMOVED)
         if self._values and CUT_OFF in value:
@@ -281,7 +281,7 @@ class Redactor(TextChanger):
 
 
 def _is_part_of_number(data: bytes, start: int, end: int) -> bool:
-    """Whether digits are part of a longer number, which is no secret."""
+    """Whether digits are part of a longer number, which is not a secret."""
     around = data[start - 1 : start] + data[end : end + 1]
     return data[start:end].isdigit() and any(byte in b"0123456789." for byte in around)
 

@@ -93,7 +93,7 @@ class TargetConfig(_TargetBase, frozen=True, kw_only=True):
     tape: TapeSettings | None = None
     """The tape of this run. It is not part of what the target is: a replayed agent is the same agent."""
     wrap: dict[str, str] = field(default_factory=dict)
-    """What a run puts around it, by the name of a wrapper, such as the rules of a guard. It is no part of it either."""
+    """What a run puts around it, by the name of a wrapper, such as the rules of a guard. It is not part of it."""
     limits: Limits = Limits()
     version: str = ""
     """What the team calls the state of the agent; it is reported, and makes no other target of it."""

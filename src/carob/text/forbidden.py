@@ -18,7 +18,7 @@ from carob.text.numbers.spelling import spelled_phrase
 from carob.text.phrases import find_equal
 from carob.text.regexes import lazy
 from carob.text.regexes.safe_regex import denies, search
-from carob.text.views import SIGN, undivided, wide_forms, wide_phrase
+from carob.text.views import SIGN, join_words, wide_forms, wide_phrase
 
 _TEXTS: Final = 8
 FEWEST_APART = 4
@@ -78,7 +78,7 @@ def _parts_of(phrase: str) -> _PhraseParts:
     is_apart = len(letters) >= FEWEST_APART and letters.isalpha()
     words = without_hyphens.split()
     longest_word = max(words, key=len) if len(words) > 1 or "-" in phrase else ""
-    closed = undivided(folded).text.strip()
+    closed = join_words(folded).text.strip()
     return _PhraseParts(without_hyphens, longest_word, closed, letters if is_apart else "", _squeeze(folded))
 
 
@@ -106,7 +106,7 @@ def _find_otherwise_joined(text: str, phrase: str) -> Span | None:
 
 def _find_divided(text: str, phrase: str) -> Span | None:
     """Where a folded phrase is if signs within words are left out: as whole words, because others may run together."""
-    closed = undivided(text)
+    closed = join_words(text)
     folded = fold(closed.text)
     start = folded.find(phrase)
     while start >= 0:
@@ -138,7 +138,7 @@ def find_regex(text: str, pattern: str) -> Span | None:
     for form in wide_forms(text, rendered=not denies(pattern)):
         if span := search(pattern, form.widened.text):
             return form.written_span(*span)
-    closed = undivided(text)
+    closed = join_words(text)
     span = search(pattern, closed.text) if closed.offsets and not denies(pattern) else None
     return closed.span(*span) if span and _is_whole(closed.text, *span) else None
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from carob.text.folded_search import MAGNITUDE_AFTER, find_first, find_whole_words, is_within_number
 from carob.text.folding import Span, fold, fold_phrase, original_span
-from carob.text.numbers.spelling import spelled, spelled_phrase, spelled_span
+from carob.text.numbers.spelling import spell_numbers, spelled_phrase, spelled_span
 from carob.text.numbers.whole import holds_one_number, number_spans
 from carob.text.regexes import lazy
 from carob.text.views import View, is_plain, where_required
@@ -47,7 +47,7 @@ def find_equal(text: str, phrase: str, search: Callable[[str, str], Span | None]
     number_phrase = spelled_phrase(phrase)
     if not number_phrase:
         return None
-    other = spelled(text)
+    other = spell_numbers(text)
     if other.text != text or number_phrase != phrase:
         span = search(fold(other.text), number_phrase)
         if span:

@@ -185,7 +185,7 @@ def _pattern(name: str) -> Pattern[str]:
 
 
 class _Ban(NamedTuple):
-    """What finds a name in the letters of others, and what is between the words of these: `get_*` is no `getaway`."""
+    """What finds a name in the letters of others, and what is between the words of these: `get_*` is not `getaway`."""
 
     pattern: Pattern[str]
     joint: str

@@ -144,7 +144,7 @@ def wide_forms(text: str, rendered: bool = True) -> tuple[WideForm, ...]:
 
 
 @lru_cache(maxsize=_TEXTS)
-def undivided(text: str) -> View:
+def join_words(text: str) -> View:
     """The text without signs within its words."""
     if text.isascii():  # in a fifth of the time
         signs = (m.span() for m in _ASCII_SIGNS.finditer(text) if text[m.start() - 1 : m.start()].isalpha())

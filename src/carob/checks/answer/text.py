@@ -36,7 +36,7 @@ from carob.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from carob.system.installing import install_extra
 from carob.text.folding import fold
 from carob.text.json_answers import json_answer
-from carob.text.numbers.spelling import spelled
+from carob.text.numbers.spelling import spell_numbers
 from carob.text.phrases import distance_within
 from carob.text.regexes import lazy
 from carob.text.regexes.safe_regex import RegexTimeout, find_javascript, why_bad_javascript
@@ -321,7 +321,7 @@ class AnswerEquals(AnswerCheck, Struct, frozen=True):
 
 def _normalize(text: str) -> str:
     """A text without what does not matter: 1,200.00 is 1200."""
-    return fold(spelled(text).text).strip()
+    return fold(spell_numbers(text).text).strip()
 
 
 class MinWords(AnswerCheck, Struct, frozen=True):

@@ -35,7 +35,7 @@ class OnlyEffects(ToolCheck, Struct, frozen=True):
         list[Phrase] | Literal["exactly"],
         "No tool of `effects` did anything except these; `[]` means none. These may be called, but need not be. "
         "`exactly`: the calls that succeeded are those of `tool_calls`, each as often as it says there, and no others. "
-        "An attempt that failed is no effect, unless only its answer was lost.",
+        "An attempt that failed is not an effect, unless only its answer was lost.",
     )
     examples: ClassVar = (
         Example({"tools": ["refund"], "effects": ["book_*", "refund"]}, calls("find refund"), Status.PASSED),
@@ -108,7 +108,7 @@ class OnlyEffects(ToolCheck, Struct, frozen=True):
             for call in trace.tool_calls
             if call.called and _is_any(self.effects, call.full_name) and not self._may_have_effect(call)
         )
-        note = f". A failed attempt is no effect: {', '.join(tried)}" if tried else ""
+        note = f". A failed attempt is not an effect: {', '.join(tried)}" if tried else ""
         return describe_calls(trace) + note
 
     def _judge_exactly(self, trace: Trace, wanted: Sequence[WantedCall]) -> CheckResult:

@@ -15,7 +15,7 @@ from carob.model.check import CheckProblem
 from carob.model.trace import THE_PROMPT, Trace
 from carob.text.folded_search import find_first
 from carob.text.folding import fold, fold_phrase
-from carob.text.numbers.spelling import spelled, spelled_phrase
+from carob.text.numbers.spelling import spell_numbers, spelled_phrase
 from carob.text.regexes import safe_regex
 
 COMPONENT = "component"
@@ -196,7 +196,7 @@ def _holds(phrase: str, seen: str, test: Callable[[str, str], bool]) -> bool:
     """Whether a text of a page is or holds a phrase, or the phrase with its numbers in another spelling."""
     number_phrase = spelled_phrase(phrase)
     return test(seen, fold_phrase(phrase)) or (
-        number_phrase != "" and test(fold(spelled(seen).text), fold_phrase(number_phrase))
+        number_phrase != "" and test(fold(spell_numbers(seen).text), fold_phrase(number_phrase))
     )
 
 

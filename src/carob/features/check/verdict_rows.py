@@ -66,17 +66,17 @@ class VerdictRows:
         """The rows of one conversation. `why`: of what is broken or unknown."""
         moment = conversation.started_at
         micros = None if moment is None or not 0 <= moment < 253_402_300_800 else round(moment * 1e6)
-        named = named_redactor().named
+        redact = named_redactor().without_values
         shared = (
             self._discretion.text(conversation.id),
             micros,
             self._discretion.text(conversation.user),
-            *(named(clean(text)) for text in (conversation.model, conversation.version, conversation.source)),
+            *(redact(clean(text)) for text in (conversation.model, conversation.version, conversation.source)),
         )
         for number, verdict in outcomes:
             has_reason = verdict.outcome in (RuleOutcome.BROKEN, RuleOutcome.UNKNOWN)
             why = self._discretion.text(verdict.first.why) if has_reason and verdict.first else ""
-            row = (*shared, named(self._rules[number]), verdict.outcome.value, why)
+            row = (*shared, redact(self._rules[number]), verdict.outcome.value, why)
             for column, value in zip(self._rows, row, strict=True):
                 column.append(value)
         if len(self._rows[0]) >= BATCH:

@@ -30,7 +30,7 @@ _answer: ContextVar[ApprovalAnswer | None] = ContextVar("carob_guard_answer", de
 
 
 @contextmanager
-def answered(conversation: GuardedConversation, decision: Decision) -> Iterator[ApprovalAnswer]:
+def hold_answer(conversation: GuardedConversation, decision: Decision) -> Iterator[ApprovalAnswer]:
     """While the call is handed on, it is not asked about again."""
     answer = ApprovalAnswer(conversation, decision)
     token = _answer.set(answer)

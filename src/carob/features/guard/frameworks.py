@@ -120,7 +120,7 @@ class GuardedWorld(CaseWorld):
         return _GuardedPlan(conversation, decision, call, inner)
 
 
-def _guarded(find: Find, around: RunningCase | None) -> RunningCase:
+def _guard_case(find: Find, around: RunningCase | None) -> RunningCase:
     """What a call belongs to that the guard is asked about: within a run of Carob it stays one of its case."""
     world = None if around is None else around.world
     if around is not None and isinstance(world, GuardedWorld) and world.asks(find()):
@@ -172,7 +172,7 @@ class _Watchers:
         if not concerned and has_answer(tool):
             return around
         for guard in concerned or guards:
-            around = _guarded(lambda guard=guard: guard.current, around)  # type: ignore[misc]  # bound at once
+            around = _guard_case(lambda guard=guard: guard.current, around)  # type: ignore[misc]  # bound at once
         return around
 
 
@@ -198,7 +198,7 @@ def guard_frameworks(guard: Watching) -> Iterator[None]:
 def tools_of(conversation: GuardedConversation) -> Iterator[None]:
     """While calls of this task belong to the conversation."""
     around = CASES.current()
-    case = _guarded(lambda: conversation, around)
+    case = _guard_case(lambda: conversation, around)
     with nullcontext() if case is around else case:
         yield
 
@@ -206,7 +206,7 @@ def tools_of(conversation: GuardedConversation) -> Iterator[None]:
 def guard_tool(function: T, name: str, find: Find, policy: GuardPolicy, *, strict: bool) -> T:
     """The function, or the tool of a framework: its calls are decided about in the conversation that is found then."""
     owner = RunningCase(_NoRecorder(), GuardedWorld(find), is_run=False)
-    door = Door(owner, lambda around: _guarded(find, around), _FunctionForm, policy.mentions, copies=True)
+    door = Door(owner, lambda around: _guard_case(find, around), _FunctionForm, policy.mentions, copies=True)
     tool = find_tool(function, name, door.knows)
     if strict and not policy.concerns(tool.name):
         message = f"no rule names the tool {quoted(tool.name)}. {policy.did_you_mean(tool.name)}"

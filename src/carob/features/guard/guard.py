@@ -88,7 +88,7 @@ class Guard:
             conversation.user(user)
         token = self._current.set(conversation)
         try:
-            seam = sys.modules.get(SEAM)  # where it was not loaded, nobody watches frameworks
+            seam = sys.modules.get(SEAM)  # where it was not loaded, no framework is watched
             with seam.tools_of(conversation) if seam is not None and seam.watches(self) else nullcontext():
                 yield conversation
         finally:

@@ -12,7 +12,7 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ToolCallRequest
 from langchain_core.messages import AIMessage, ToolMessage
 
-from carob.features.guard.approvals import answered, ask_framework
+from carob.features.guard.approvals import ask_framework, hold_answer
 from carob.features.guard.conversation import GuardedConversation
 from carob.features.guard.decision import Decision
 
@@ -38,7 +38,7 @@ class GuardMiddleware(AgentMiddleware[Any, Any, Any]):
         conversation, decision = self._decide(request)
         if not decision:
             return _refusal(request, decision)
-        with answered(conversation, decision) as answer:
+        with hold_answer(conversation, decision) as answer:
             try:
                 result = handler(_with_judged(request, decision))
             except Exception as error:  # what is cancelled may have been done, so nothing is reported of it
@@ -53,7 +53,7 @@ class GuardMiddleware(AgentMiddleware[Any, Any, Any]):
         conversation, decision = self._decide(request)
         if not decision:
             return _refusal(request, decision)
-        with answered(conversation, decision) as answer:
+        with hold_answer(conversation, decision) as answer:
             try:
                 result = await handler(_with_judged(request, decision))
             except Exception as error:

@@ -14,7 +14,7 @@ CHUNK = 1 << 16
 GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL
 
 
-class Channel:
+class ClientPipe:
     """Stdin and stdout, for messages alone: what checks of a project print goes to stderr."""
 
     def __init__(self) -> None:

@@ -18,7 +18,7 @@ import msgspec
 from carob.checks.catalog import catalog_for
 from carob.errors import CarobError, ExitCode, UsageError
 from carob.features.judge import messages
-from carob.features.judge.channel import Channel
+from carob.features.judge.channel import ClientPipe
 from carob.features.judge.messages import MAX_CASES, MAX_HELD, Id, Reply, Request, describe_error, find_case
 from carob.model.suite import Suite
 from carob.model.verdict import Verdict
@@ -243,14 +243,14 @@ def _bug(error: Exception) -> CarobError:
 
 def serve() -> int:
     """Serve a client on stdin and stdout until it closes, or is gone."""
-    channel = Channel()
+    channel = ClientPipe()
     channel.when_abandoned(lambda: os._exit(ExitCode.INTERRUPTED))
     channel.send(messages.Ready(protocol=messages.PROTOCOL, version=__version__))
     asyncio.run(_serve(channel))
     return ExitCode.OK
 
 
-async def _serve(channel: Channel) -> None:
+async def _serve(channel: ClientPipe) -> None:
     server = Server(channel.send)
     waiting: asyncio.Queue[bytes | EOFError | None] = asyncio.Queue()
     loop, room = asyncio.get_running_loop(), threading.Semaphore(MAX_CASES)

@@ -120,7 +120,7 @@ class TurnRecorder:
         if getattr(message, "tool_calls", None) and run_id not in self._shaped:
             self._heard.setdefault(_key(message), WrittenMessage(self._next(), message, parent))
 
-    def unwritten(self, known: Iterable[BaseMessage]) -> Iterator[WrittenMessage]:
+    def find_unwritten(self, known: Iterable[BaseMessage]) -> Iterator[WrittenMessage]:
         """What models asked for, and what came of it, where no node wrote it to the state: a node has its own loop."""
         messages = [*known]
         asked = {_request(call) for message in messages for call in getattr(message, "tool_calls", ())}
@@ -247,7 +247,7 @@ def timeline(turn: Iterable[BaseMessage], book: TurnRecorder, known_ids: set[str
         before = first.setdefault(_key(message), WrittenMessage(before, message)).order
         latest[_key(message)] = message
     placed = [WrittenMessage(first[key].order, message, first[key].parent) for key, message in latest.items()]
-    return sorted([*placed, *book.unwritten(latest.values())], key=lambda entry: entry.order)
+    return sorted([*placed, *book.find_unwritten(latest.values())], key=lambda entry: entry.order)
 
 
 def _request(call: Any) -> tuple[object, ...]:

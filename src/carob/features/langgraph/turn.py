@@ -106,7 +106,7 @@ class GraphConversation:
             final_message=final_text(turn, interrupts, prompt),
             messages=as_messages(turn),
             tool_calls=calls,
-            possible_calls=possible_calls(calls, book.unwritten([*turn, *written]), schemas),
+            possible_calls=possible_calls(calls, book.find_unwritten([*turn, *written]), schemas),
             unobserved={"telemetry": NO_TELEMETRY},
             started_at=started_at,
             duration_ms=took,

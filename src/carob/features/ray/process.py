@@ -129,7 +129,7 @@ def _spawn(theirs: socket.socket) -> subprocess.Popen[bytes]:
 
 
 class _Host:
-    """The other end: it carries out what it is sent on the cluster, until nobody is there any more."""
+    """The other end: it carries out what it is sent on the cluster, until the client is gone."""
 
     def __init__(self) -> None:
         self.frames = Frames(self._receive, lambda: self._ended.set())

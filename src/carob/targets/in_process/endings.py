@@ -1,4 +1,4 @@
-"""What a call gave is followed to its end: a coroutine, a future or an iterator is no result yet."""
+"""What a call gave is followed to its end: a coroutine, a future or an iterator is not a result yet."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ class CallEnding(Protocol):
 
     def __exit__(self, *error: object) -> None: ...
 
-    def returned(self, raw: Any = None) -> Any:
+    def note_return(self, raw: Any = None) -> Any:
         """It ended with this; what the caller gets."""
         ...
 
-    def raised(self, error: BaseException) -> Any:
+    def note_error(self, error: BaseException) -> Any:
         """It ended with an error, or was given up; what the caller gets, if that is not the error."""
         ...
 
 
 def is_unended(value: object) -> bool:
-    """Whether a value only stands for what a call will give."""
+    """Whether a value is a placeholder of what a call will give."""
     if type(value) in PLAIN:
         return False
     kind = type(value)  # an object may say that it is of another class, and fail at that
@@ -54,9 +54,9 @@ def is_unended(value: object) -> bool:
 
 
 def follow(value: Any, call: CallEnding) -> Any:
-    """The value once it is there; else what stands for it, which lets the call hear how it ended."""
+    """The value once it is there; else a placeholder, which lets the call hear how it ended."""
     if not is_unended(value):
-        return call.returned(value)
+        return call.note_return(value)
     call.is_pending = True
     if isinstance(value, Future) or asyncio.isfuture(value):
         return _chain(value, call) if call.collects else _watch(value, call)
@@ -82,9 +82,9 @@ def _watch(future: Any, call: CallEnding) -> Any:
             try:
                 value = done.result()
             except BaseException as error:  # noqa: BLE001 - also one that says it was cancelled
-                call.raised(error)
+                call.note_error(error)
             else:
-                call.returned(value)
+                call.note_return(value)
 
     future.add_done_callback(end)
     return future
@@ -101,9 +101,9 @@ def _chain(future: Any, call: CallEnding) -> Any:
             try:
                 value = done.result()
             except BaseException as error:  # noqa: BLE001 - also one that says it was cancelled
-                chained.set_result(call.raised(error))
+                chained.set_result(call.note_error(error))
             else:
-                chained.set_result(call.returned(value))
+                chained.set_result(call.note_return(value))
         except BaseException as error:  # noqa: BLE001 - the one who waits gets it
             chained.set_exception(error)
 
@@ -116,7 +116,7 @@ async def _await(pending: Awaitable[Any], call: CallEnding) -> Any:
         with call:
             value = await pending
     except BaseException as error:  # noqa: BLE001 - the call raises it again
-        return call.raised(error)
+        return call.note_error(error)
     return follow(value, call)
 
 
@@ -134,10 +134,10 @@ def _iterate(steps: Generator[Any, Any, Any], call: CallEnding) -> Generator[Any
             with call:
                 item = step()
         except StopIteration as stop:
-            call.returned(kept if stop.value is None else [*kept, jsonable(stop.value)])
+            call.note_return(kept if stop.value is None else [*kept, jsonable(stop.value)])
             return stop.value
         except BaseException as error:
-            call.raised(error)
+            call.note_error(error)
             raise
         _keep(kept, item)
         try:
@@ -145,7 +145,7 @@ def _iterate(steps: Generator[Any, Any, Any], call: CallEnding) -> Generator[Any
         except GeneratorExit as closed:
             with call:
                 steps.close()
-            call.raised(closed)
+            call.note_error(closed)
         except BaseException as error:  # noqa: BLE001 - it is for the generator
             step = partial(steps.throw, error)
         else:
@@ -160,10 +160,10 @@ async def _iterate_async(steps: AsyncGenerator[Any, Any], call: CallEnding) -> A
             with call:
                 item = await step()
         except StopAsyncIteration:
-            call.returned(kept)
+            call.note_return(kept)
             return
         except BaseException as error:
-            call.raised(error)
+            call.note_error(error)
             raise
         _keep(kept, item)
         try:
@@ -171,7 +171,7 @@ async def _iterate_async(steps: AsyncGenerator[Any, Any], call: CallEnding) -> A
         except GeneratorExit as closed:
             with call:
                 await steps.aclose()
-            call.raised(closed)
+            call.note_error(closed)
         except BaseException as error:  # noqa: BLE001 - it is for the generator
             step = partial(steps.athrow, error)
         else:
@@ -183,9 +183,9 @@ def _collect(items: Iterator[Any], call: CallEnding) -> Iterator[Any]:
         with call:
             kept = list(items)
     except BaseException as error:  # noqa: BLE001 - the call raises it again
-        value = call.raised(error)
+        value = call.note_error(error)
     else:
-        value = call.returned(kept)
+        value = call.note_return(kept)
     yield from items_of(value)
 
 
@@ -194,15 +194,15 @@ async def _collect_async(items: AsyncIterator[Any], call: CallEnding) -> AsyncIt
         with call:
             kept = [item async for item in items]
     except BaseException as error:  # noqa: BLE001 - the call raises it again
-        value = call.raised(error)
+        value = call.note_error(error)
     else:
-        value = call.returned(kept)
+        value = call.note_return(kept)
     for item in items_of(value):
         yield item
 
 
 class _Followed:
-    """Stands for a value that is more than what can be waited for: all else of it stays."""
+    """In place of a value that is more than what can be waited for: all else of it stays."""
 
     def __init__(self, value: Any, call: CallEnding) -> None:
         self._value = value
@@ -227,10 +227,10 @@ class _Items(_Followed):
             with self._call:
                 item = next(self._value)
         except StopIteration:
-            self._call.returned(self._kept)
+            self._call.note_return(self._kept)
             raise
         except BaseException as error:
-            self._call.raised(error)
+            self._call.note_error(error)
             raise
         _keep(self._kept, item)
         return item
@@ -252,10 +252,10 @@ class _AsyncItems(_Followed):
             with self._call:
                 item = await anext(self._value)
         except StopAsyncIteration:
-            self._call.returned(self._kept)
+            self._call.note_return(self._kept)
             raise
         except BaseException as error:
-            self._call.raised(error)
+            self._call.note_error(error)
             raise
         _keep(self._kept, item)
         return item

@@ -270,7 +270,7 @@ def _reader(function: Any, name: str) -> Callable[[Any, Any], Called]:
 
 
 def _find_receiver(function: Any, positional: list[str]) -> str:
-    """The parameter for the object that a method is called on, where it is not bound; it is no argument."""
+    """The parameter for the object that a method is called on, where it is not bound; it is not an argument."""
     outer = getattr(function, "__qualname__", "").rpartition(".")[0]
     is_in_class = bool(outer) and not outer.endswith(LOCAL) and inspect.isfunction(function)
     return positional[0] if is_in_class and positional[:1] in (["self"], ["cls"]) else ""

@@ -78,8 +78,8 @@ class Passage:
                     time.sleep(delay)
                 raw = method() if self._runs else None
         except BaseException as error:  # noqa: BLE001 - it is raised again
-            return self.raised(error)
-        return follow(raw, self) if self._runs else self.returned()
+            return self.note_error(error)
+        return follow(raw, self) if self._runs else self.note_return()
 
     async def arun(self, method: Callable[[], Awaitable[Any]]) -> Any:
         try:
@@ -88,8 +88,8 @@ class Passage:
                     await asyncio.sleep(delay)
                 raw = await method() if self._runs else None
         except BaseException as error:  # noqa: BLE001 - it is raised again
-            return self.raised(error)
-        return follow(raw, self) if self._runs else self.returned()
+            return self.note_error(error)
+        return follow(raw, self) if self._runs else self.note_return()
 
     def open(self) -> float:
         """Ask the world of the case; the seconds to wait first. Raises FaultError for a call that is refused."""
@@ -104,7 +104,7 @@ class Passage:
     def _runs(self) -> bool:
         return self._plan is None or self._plan.runs
 
-    def returned(self, raw: Any = None) -> Any:
+    def note_return(self, raw: Any = None) -> Any:
         """The method returned this, or is not to run: what the caller gets."""
         if self._is_over:
             return raw
@@ -127,7 +127,7 @@ class Passage:
         finally:
             self._leave()
 
-    def raised(self, error: BaseException) -> Any:
+    def note_error(self, error: BaseException) -> Any:
         """The method raised, or was given up: what it returns for that; else the error is raised again."""
         if self._is_over:
             raise error
@@ -267,10 +267,10 @@ def _wrap_stream(row: ToolClass, method: Callable[..., Any]) -> Callable[..., An
                     yield event
             except BaseException as error:
                 if passage is not None:
-                    passage.raised(error)
+                    passage.note_error(error)
                 raise
             if passage is not None:
-                passage.returned(last)
+                passage.note_return(last)
             return
         kept: list[Any] = []
 

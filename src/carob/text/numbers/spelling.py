@@ -1,7 +1,7 @@
 """One spelling for equal numbers, so that texts and phrases that hold them can be compared as texts.
 
-1,080.00, 1 080 and 1.080 € are 1080, 12k is 12000, -½ is -0.5, 01:30 is 1:30. What is no free-standing number (a date,
-a version, an id) stays as it is written.
+1,080.00, 1 080 and 1.080 € are 1080, 12k is 12000, -½ is -0.5, 01:30 is 1:30. What is not a free-standing number (a
+date, a version, an id) stays as it is written.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _ZERO_BEFORE_HOUR = lazy.pattern(r"(?<![\w.,:/-])0(?=\d:\d\d(?![:.,/-]?\d))")
 
 
 @lru_cache(maxsize=_TEXTS)
-def spelled(text: str) -> View:
+def spell_numbers(text: str) -> View:
     """The text with its numbers in one spelling; the text itself where they are."""
     edits = list(_edits(text)) if _NUMERIC.search(text) else []
     return apply_edits(text, edits) if edits else View(text)
@@ -33,7 +33,7 @@ def spelled(text: str) -> View:
 @lru_cache(maxsize=4096)
 def spelled_phrase(phrase: str) -> str:
     """A phrase with its numbers in one spelling; empty if it holds no number."""
-    return spelled(phrase).text if _NUMERIC.search(phrase) else ""
+    return spell_numbers(phrase).text if _NUMERIC.search(phrase) else ""
 
 
 def spelled_span(view: View, start: int, end: int) -> Span:
@@ -51,18 +51,18 @@ def _edits(text: str) -> Iterator[Edit]:
     for value, number in all_numbers(seen):
         if number.kind == "amount":
             start, end = number.start + is_signed(seen, number), max(number.end, number.tail)
-            plain = _grouped(seen, start, end) or _multiplied(value, number)
+            plain = _join_groups(seen, start, end) or _multiply(value, number)
             if plain != seen[start:end]:
                 yield Edit(*original_span_of_lines(text, start, end), plain)
     for zero in _ZERO_BEFORE_HOUR.finditer(seen):
         yield Edit(*original_span_of_lines(text, *zero.span()), "")
 
 
-def _multiplied(value: str, number: Number) -> str:
+def _multiply(value: str, number: Number) -> str:
     return value if number.factor == 1 else canonical(format(Decimal(value) * number.factor, "f")) or value
 
 
-def _grouped(text: str, start: int, end: int) -> str:
+def _join_groups(text: str, start: int, end: int) -> str:
     """The digits of a number whose point groups them."""
     grouped = _POINT_GROUPS.fullmatch(text, start, end) and has_euros(text, start, end)
     return text[start:end].replace(".", "") if grouped else ""

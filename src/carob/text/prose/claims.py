@@ -13,7 +13,7 @@ from carob.text.folding import Span
 from carob.text.prose.sentences import Prose, Sentence, clause_before, denies, is_denied_after, prose
 from carob.text.regexes import lazy
 from carob.text.tool_names import ANY_EFFECT, NO_TOOL
-from carob.text.views import undivided, wide_forms
+from carob.text.views import join_words, wide_forms
 from carob.text.words import PUBLISHED, WordLists, entry_pattern, is_unspaced, literal
 
 _GAP: Final = r"[^\S\n]+"
@@ -76,7 +76,7 @@ def claims(text: str, effects: Mapping[str, Sequence[str]], words: WordLists = P
         for claim in _claims_as_written(form.widened.text, effects, words):
             span = form.written_span(*claim.span)
             found.setdefault(span, claim._replace(span=span))
-    closed = undivided(text)
+    closed = join_words(text)
     hidden = _hidden_wordings(text.lower(), closed.text.lower(), effects) if closed.offsets else {}
     for claim in _claims_as_written(closed.text, hidden, words) if hidden else ():
         span = closed.span(*claim.span)
@@ -86,14 +86,14 @@ def claims(text: str, effects: Mapping[str, Sequence[str]], words: WordLists = P
 
 def _hidden_wordings(text: str, closed: str, effects: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """The wordings that only the text without signs within words holds, as they are there."""
-    bare = {tool: [_undivided(wording) for wording in wordings] for tool, wordings in effects.items()}
+    bare = {tool: [_join_words(wording) for wording in wordings] for tool, wordings in effects.items()}
     seen = [one for wordings in bare.values() for one in wordings if one in closed and one not in text]
     return bare if seen else {}
 
 
 @lru_cache(maxsize=1024)
-def _undivided(wording: str) -> str:
-    return undivided(wording).text.lower()
+def _join_words(wording: str) -> str:
+    return join_words(wording).text.lower()
 
 
 def _claims_as_written(text: str, effects: Mapping[str, Sequence[str]], words: WordLists) -> list[Claim]:

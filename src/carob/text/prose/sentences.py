@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from carob.text.characters import is_word_char, plain
 from carob.text.folding import Span, lines, original_span_of_lines
-from carob.text.numbers.spelling import spelled, spelled_phrase
+from carob.text.numbers.spelling import spell_numbers, spelled_phrase
 from carob.text.regexes import lazy
 from carob.text.views import View, rendered_view
 from carob.text.words import PUBLISHED, WORD_END, WORD_START, WordLists
@@ -101,7 +101,7 @@ def prose(text: str, phrases: Iterable[str] = ()) -> Prose:
 @lru_cache(maxsize=8)
 def _prose(text: str, by_number: bool) -> Prose:
     view = rendered_view(text)
-    numbers = spelled(view.text) if by_number else None
+    numbers = spell_numbers(view.text) if by_number else None
     # A long dash ends a clause, which its plain form would not show.
     cased = _LINE_END.sub(SOFT_END, lines((numbers or view).text.replace("\u2014", ";")))
     return Prose(_small(cased), view, cased, numbers)

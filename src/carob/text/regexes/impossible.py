@@ -20,7 +20,7 @@ _OTHER_LETTERS: Final = 0b0010 << KNOWN
 LAST: Final = 0x10FFFF
 _ALL: Final = (1 << (KNOWN + 4)) - 1
 EDGE: Final = 1 << (KNOWN + 4)
-"""The beginning of the text, as what is before; its end, as what is behind."""
+"""The beginning of the text, as what is before; its end, as what is after."""
 _ANY: Final = _ALL | EDGE
 _NEWLINE: Final = 1 << ord("\n")
 _IGNORE: Final = re.IGNORECASE | re.MULTILINE
@@ -33,7 +33,7 @@ class _State(NamedTuple):
     """What the last character may be, and what the next one may be."""
 
     before: int
-    behind: int
+    after: int
 
 
 _ANYWHERE: Final = _State(_ANY, _ANY)
@@ -56,7 +56,7 @@ def matches_nothing(pattern: str) -> bool:
 
 
 class _Walk:
-    """One way through a tree: the states that are left behind each node, none if it cannot match."""
+    """One way through a tree: the states that are left after each node, none if it cannot match."""
 
     def __init__(self, flags: int) -> None:
         self._flags = flags
@@ -74,7 +74,7 @@ class _Walk:
     def _step(self, kind: str, value: Any, states: list[_State]) -> Iterable[_State]:
         if kind in ("LITERAL", "NOT_LITERAL", "IN", "ANY"):
             chars = self._chars(kind, value)
-            return [_State(read, _ANY) for _, behind in states if (read := chars & behind)]
+            return [_State(read, _ANY) for _, after in states if (read := chars & after)]
         if kind == "AT":
             return [left for state in states for left in self._at(str(value), state)]
         if kind == "BRANCH":
@@ -105,23 +105,23 @@ class _Walk:
         return [*done, _ANYWHERE] if states and most > MOST_TURNS else done
 
     def _at(self, place: str, state: _State) -> list[_State]:
-        before, behind = state
+        before, after = state
         word = self._category("CATEGORY_WORD")
         if place == "AT_BEGINNING":
-            kept = [_State(before & (_NEWLINE | EDGE), behind)]
+            kept = [_State(before & (_NEWLINE | EDGE), after)]
         elif place == "AT_BEGINNING_STRING":
-            kept = [_State(before & EDGE, behind)]
+            kept = [_State(before & EDGE, after)]
         elif place == "AT_END":
-            kept = [_State(before, behind & (_NEWLINE | EDGE))]
+            kept = [_State(before, after & (_NEWLINE | EDGE))]
         elif place == "AT_END_STRING":
-            kept = [_State(before, behind & EDGE)]
+            kept = [_State(before, after & EDGE)]
         elif place in ("AT_BOUNDARY", "AT_NON_BOUNDARY"):
             sides = ((word, _ANY & ~word), (_ANY & ~word, word))
             sides = sides if place == "AT_BOUNDARY" else ((word, word), (_ANY & ~word, _ANY & ~word))
-            kept = [_State(before & left, behind & right) for left, right in sides]
+            kept = [_State(before & left, after & right) for left, right in sides]
         else:
             raise _UnknownError
-        return [state for state in kept if state.before and state.behind]
+        return [state for state in kept if state.before and state.after]
 
     def _look(self, wanted: bool, direction: int, inner: Any, state: _State) -> list[_State]:
         """What is left where something must be ahead or before, or must not be."""
@@ -132,9 +132,9 @@ class _Walk:
             is_dead = wanted and direction > 0 and not self.through(inner, [state])
             return [] if is_dead else [state]
         allowed = chars if wanted else _ANY & ~self._chars(str(inner[0][0]), inner[0][1], sure=True)
-        before, behind = state
-        kept = _State(before, behind & allowed) if direction > 0 else _State(before & allowed, behind)
-        return [kept] if kept.before and kept.behind else []
+        before, after = state
+        kept = _State(before, after & allowed) if direction > 0 else _State(before & allowed, after)
+        return [kept] if kept.before and kept.after else []
 
     def _chars(self, kind: str, value: Any, *, sure: bool = False) -> int:
         """The characters of a set: all that may be in it, or with `sure` those alone that are."""
@@ -212,7 +212,7 @@ def _merge(states: Iterable[_State]) -> list[_State]:
     distinct = list(dict.fromkeys(states))
     if len(distinct) <= MOST_STATES:
         return distinct
-    before = behind = 0
+    before = after = 0
     for state in distinct:
-        before, behind = before | state.before, behind | state.behind
-    return [_State(before, behind)]
+        before, after = before | state.before, after | state.after
+    return [_State(before, after)]

@@ -37,7 +37,7 @@ def open_checks(survey: Survey, name: str, catalog: CheckCatalog, *, has_log: bo
     if logged and not has_log:
         lines += [
             "",
-            f'# UNKNOWN without the app\'s log: `telemetry` of {_listed(logged)}. Set telemetry = {{ log = "..." }}',
+            f'# UNKNOWN without the app\'s log: `telemetry` of {_enumerate(logged)}. Set telemetry = {{ log = "..." }}',
         ]
     return lines
 
@@ -76,11 +76,11 @@ def _vocabulary(name: str, sentences: Mapping[str, Sequence[str]]) -> Iterator[s
     yield from ("", "# Sentences of `ui` that are UNKNOWN until a line says what they mean (docs/eval-sets.md):")
     yield f"[targets.{key(name)}.ui_vocabulary]"
     for sentence, cases in list(sentences.items())[:MOST]:
-        yield f'# {inline(visible(sentence))} = [{{ role = "...", name = "..." }}] # {_listed(cases)}'
+        yield f'# {inline(visible(sentence))} = [{{ role = "...", name = "..." }}] # {_enumerate(cases)}'
     if len(sentences) > MOST:
         yield f"# and {pluralize(len(sentences) - MOST, 'sentence')} more: `carob lint` lists them"
 
 
-def _listed(cases: Sequence[str]) -> str:
+def _enumerate(cases: Sequence[str]) -> str:
     names = list(dict.fromkeys(cases))
     return visible(", ".join(names[:4])) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
