@@ -168,8 +168,6 @@ class RunStarted(Reply, tag="run"):
 
     id: Id
     run: str
-    timeout: float
-    """Seconds that a case may take."""
 
 
 class Ask(Reply, tag="ask"):

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from msgspec import structs
 
-from carob.engine.case_runner import DEFAULT_TIMEOUT, CaseRunner, files_folder, new_run_id, settle
+from carob.engine.case_runner import CaseRunner, files_folder, new_run_id, settle
 from carob.engine.outside_journal import OutsideJournal
 from carob.engine.request import RunOptions, RunRequest
 from carob.engine.rescoring import default_results_dir, resolve_allowances
@@ -72,10 +72,6 @@ class ClientRun:
             attachments=files_folder(self._results_dir, self._run_id),
             total=len(suite.cases),
         )
-
-    @property
-    def timeout(self) -> float:
-        return self._options.timeout or DEFAULT_TIMEOUT
 
     async def open(self) -> None:
         await self._stack.enter_async_context(self._runner.open(asyncio.Event()))

@@ -168,7 +168,7 @@ class Server:
         await run.open()
         name = f"run-{next(self._run_numbers)}"
         self._runs[name] = run
-        return messages.RunStarted(id=request.id, run=name, timeout=run.timeout)
+        return messages.RunStarted(id=request.id, run=name)
 
     def _run(self, name: str) -> ClientRun:
         if name not in self._runs:
