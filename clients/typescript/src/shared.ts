@@ -9,11 +9,17 @@ interface Peer {
   runs: Set<string>;
 }
 
+/** What is used of a project of vitest: the files whose changes run every test again. */
+interface Project {
+  vitest: { config: { forceRerunTriggers: string[] } };
+}
+
 /**
- * One judge for all files of a vitest run, which in watch mode stays between runs:
+ * One judge for all files of a vitest run, which in watch mode stays between runs and judges again when a suite changes:
  * `globalSetup: "carob/vitest/setup"` in the configuration of vitest.
  */
-export default async function setup(): Promise<() => void> {
+export default async function setup(project: Project): Promise<() => void> {
+  project.vitest.config.forceRerunTriggers.push("**/*.carob.{yaml,yml,json}", "**/carob.toml");
   const folder = mkdtempSync(join(tmpdir(), "carob-"));
   const path = join(folder, "judge");
   const channel = startProcess();
