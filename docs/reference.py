@@ -15,7 +15,7 @@ from carob.options import HOW_TO_RUN, SELECTION, Option
 from carob.plugins.project import Project
 from carob.suites.formats.catalog import find_format
 from carob.suites.shapes.types import NAME as MATCHER
-from carob.text.words import LISTS, WordList
+from carob.text.words import WordList, published_lists
 
 CATALOG = CheckCatalog(Project())
 HEAD = """\
@@ -128,7 +128,7 @@ def _names(names: Sequence[str]) -> str:
 
 def words_page() -> str:
     """The page of word lists."""
-    return WORDS_HEAD + "".join(map(_word_list, LISTS.values()))
+    return WORDS_HEAD + "".join(map(_word_list, published_lists().values()))
 
 
 def _word_list(one: WordList) -> str:

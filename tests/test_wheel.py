@@ -70,6 +70,13 @@ def test_it_holds_the_package_and_its_pytest_plugin(wheel: ZipFile) -> None:
     assert b"class CheckKeywords(ExpectedKeywords" in wheel.read("carob/checks/_keywords.pyi")
 
 
+def test_it_holds_the_files_that_python_reads(wheel: ZipFile) -> None:
+    ending = ("toml", "txt", "html", "css", "js", "mjs", "yaml", "pyi")
+    kept = {path.relative_to(ROOT / "src").as_posix() for end in ending for path in ROOT.glob(f"src/**/*.{end}")}
+    assert "carob/text/words/claims.txt" in kept
+    assert kept - set(wheel.namelist()) == set()
+
+
 def test_it_knows_its_commit_and_no_former_name(wheel: ZipFile) -> None:
     assert wheel.filename is not None
     assert Path(wheel.filename).name.startswith("carob-")

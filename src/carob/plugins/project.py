@@ -24,7 +24,7 @@ from carob.plugins.code import load_attribute
 from carob.plugins.features import all_features, load
 from carob.redaction.named import name_secrets
 from carob.text.wording import did_you_mean, join_words, kind, shorten
-from carob.text.words import LISTS
+from carob.text.words import published_lists
 
 PREFIX = "python:"
 KEPT_PROJECTS = 32
@@ -220,9 +220,9 @@ def _claim(tables: _Tables, name: str, claim: object) -> dict[str, Any]:
 
 def _words(tables: _Tables, name: str, words: object) -> list[str]:
     """A word list in place of a published one, or one with more words."""
-    published = LISTS.get(name)
+    published = published_lists().get(name)
     if published is None or not published.replaceable:
-        fix = did_you_mean(name, LISTS) or "docs/words.md lists them."
+        fix = did_you_mean(name, published_lists()) or "docs/words.md lists them."
         raise tables.error("words", name, f"no word list is called {name!r}.", fix)
     if not isinstance(words, dict):
         return _phrases(tables, "words", name, words)

@@ -8,7 +8,7 @@ from typing import Any
 from carob.model.check import Declared
 from carob.suites.shapes.containers import Key, KnownKeys, ListShape, MapShape, RecordShape, UnionShape
 from carob.suites.shapes.scalars import NOT_BLANK, ChoiceShape, TextShape
-from carob.text.words import LISTS
+from carob.text.words import published_lists
 
 _PHRASES = ListShape(TextShape(pattern=NOT_BLANK), 1)
 
@@ -18,7 +18,7 @@ def declared_keys(known_keys: KnownKeys) -> dict[str, Key]:
     more = RecordShape(
         "MoreWords", "Words in addition to the published list.", {"add": Key(_PHRASES, "The words to add.")}, known_keys
     )
-    names = ChoiceShape(tuple(word_list.name for word_list in LISTS.values() if word_list.replaceable))
+    names = ChoiceShape(tuple(word_list.name for word_list in published_lists().values() if word_list.replaceable))
     effects = (
         "Tools that change something, with words that claim it, if any do; `@effects`: any of them, `none`: what no "
         "tool can do."
@@ -64,7 +64,8 @@ def read_declared(tree: Mapping[str, Any], project: Declared) -> Declared:
 def _entries(name: str, listed: Any, project: Declared) -> list[str]:
     if isinstance(listed, list):
         return listed
-    before = project.words.get(name) or (LISTS[name].entries if name in LISTS else ())
+    published = published_lists().get(name)
+    before = project.words.get(name) or (published.entries if published else ())
     return [*before, *listed.get("add", ())]
 
 

@@ -1,4 +1,4 @@
-"""Published word lists: every word that Carob looks for in prose, and nothing but words.
+"""Published word lists: every word that Carob looks for in prose, in the files of this folder.
 
 Checks and telemetry take words from here alone, docs/words.md is written from here, and a suite or carob.toml may
 replace a list (`words: {refusal: [...]}`) or add to one (`words: {refusal: {add: [...]}}`). No list holds a word of an
@@ -9,18 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 from unicodedata import normalize
 
 from msgspec import Struct
-
-from carob.text.words.commands import COMMANDS
-from carob.text.words.consent import CONSENT
-from carob.text.words.deeds import CLAIMS, DENIALS
-from carob.text.words.quantities import AGES, NUMBERS
-from carob.text.words.results import RESULTS
-from carob.text.words.speech import ASKING, OUTCOMES, SENTENCES
 
 if TYPE_CHECKING:
     import regex
@@ -28,6 +22,10 @@ if TYPE_CHECKING:
 Replaced = Mapping[str, Iterable[str]]
 """Lists of a suite, by name, in place of the built-in ones."""
 
+_HERE: Final = Path(__file__).parent
+_REPLACEABLE: Final = ("claims.txt", "denials.txt", "asking.txt", "outcomes.txt", "consent.txt", "sentences.txt")
+_FIXED: Final = ("results.txt", "commands.txt", "numbers.txt", "ages.txt")
+"""Read when no suite is known, or independent of language."""
 _FEW = r"(?:[^\S\n]+[\w'’-]+){0,4}?"
 _FEW_SIGNS = r"[^\n.。!！?？]{0,20}?"
 _START, _END = r"(?:(?<!\w)|(?!\w))", r"(?:(?!\w)|(?<!\w))"
@@ -60,12 +58,14 @@ def _read_lists(text: str, replaceable: bool) -> Iterator[tuple[str, WordList]]:
         yield name, WordList(name, about, tuple(entries), replaceable)
 
 
-LISTS = {
-    name: word_list
-    for text in (CLAIMS, DENIALS, ASKING, OUTCOMES, CONSENT, SENTENCES, RESULTS, COMMANDS, NUMBERS, AGES)
-    for name, word_list in _read_lists(text, replaceable=text not in (RESULTS, COMMANDS, NUMBERS, AGES))
-}
-"""All lists by name."""
+@cache
+def published_lists() -> Mapping[str, WordList]:
+    """All lists by name, read when the first is asked for."""
+    return {
+        name: word_list
+        for file in (*_REPLACEABLE, *_FIXED)
+        for name, word_list in _read_lists(_HERE.joinpath(file).read_text("utf-8"), file in _REPLACEABLE)
+    }
 
 
 class WordLists(Struct, frozen=True):
@@ -80,7 +80,8 @@ class WordLists(Struct, frozen=True):
         return cls(tuple((name, tuple(entries)) for name, entries in sorted(replaced.items())))
 
     def entries(self, name: str) -> tuple[str, ...]:
-        return dict(self.replaced).get(name, LISTS[name].entries) if self.replaced else LISTS[name].entries
+        own = dict(self.replaced).get(name) if self.replaced else None
+        return published_lists()[name].entries if own is None else own
 
     def pattern(self, *names: str) -> re.Pattern[str]:
         """What finds an entry of these lists as whole words, the longest first. It reads prose: small letters."""
@@ -130,7 +131,7 @@ def _firsts(entry: str) -> list[str]:
 
 def alternatives(name: str) -> str:
     """A pattern for the plain words of a published list, the longest first."""
-    return "|".join(map(re.escape, sorted(LISTS[name].entries, key=len, reverse=True)))
+    return "|".join(map(re.escape, sorted(published_lists()[name].entries, key=len, reverse=True)))
 
 
 def literal(phrases: Iterable[str]) -> str:
