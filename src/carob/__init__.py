@@ -23,7 +23,14 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> object:
     if name not in _HOME:
         from difflib import get_close_matches
+        from importlib.util import find_spec
 
+        if name.startswith("_") or find_spec(f"carob.{name}"):  # Python asks before it imports a module of ours
+            raise AttributeError(name)
+        from carob.plugins.features import find_public_name
+
+        if (found := find_public_name(name)) is not None:
+            return found
         near = "".join(f". Did you mean {found!r}?" for found in get_close_matches(name, __all__, n=1, cutoff=0.5))
         raise AttributeError(f"module 'carob' has no attribute {name!r}{near}")
     return getattr(import_module(_HOME[name]), name)

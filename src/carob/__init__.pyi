@@ -132,11 +132,14 @@ from carob.model.verdict import Status as Status
 from carob.model.verdict import Verdict as Verdict
 from carob.plugins.features import Command as Command
 from carob.plugins.features import Feature as Feature
+from carob.plugins.features import McpTool as McpTool
+from carob.plugins.features import Page as Page
 from carob.plugins.features import SuiteFormat as SuiteFormat
 from carob.plugins.features import TargetKind as TargetKind
 from carob.proxy.tape.file import Tape as Tape
 from carob.reports.artifacts import BinaryWriter as BinaryWriter
 from carob.reports.base import Report as Report
+from carob.reports.html.run_pages import PageRequest as PageRequest
 from carob.reports.run_result import RunResult as RunResult
 from carob.scoring.proofs import Proof as Proof
 from carob.suites.formats.base import Format as Format

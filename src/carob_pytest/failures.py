@@ -6,14 +6,13 @@ import io
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import pytest
 from _pytest._code.code import ExceptionRepr, ReprEntryNative, ReprExceptionInfo, ReprFileLocation, ReprTraceback
 
 from carob.engine.authoring import ExpectationError
 from carob.errors import CarobError, ExitCode, SuiteError
-from carob.features.compare.model import GateVerdict
 from carob.model.run import CaseRecord
 from carob.reports.case_details import first_reason, why_not_passed
 from carob.reports.case_facts import BROKEN
@@ -40,10 +39,23 @@ class CaseFailure(Exception):
         self.records = records
 
 
+class JudgedGate(Protocol):
+    """What a gate says: met, broken, or undecided, and then what would decide it."""
+
+    @property
+    def gate(self) -> str: ...
+    @property
+    def verdict(self) -> str: ...
+    @property
+    def says(self) -> str: ...
+    @property
+    def decides(self) -> str: ...
+
+
 class GateFailure(Exception):
     """Gates that are broken or undecided."""
 
-    def __init__(self, verdicts: Sequence[GateVerdict]) -> None:
+    def __init__(self, verdicts: Sequence[JudgedGate]) -> None:
         super().__init__("gate")
         self.verdicts = verdicts
 

@@ -15,8 +15,8 @@ import pytest
 from carob.engine.outside_journal import OutsideJournal
 from carob.engine.work import CaseResult
 from carob.errors import ArtifactError, CarobError, ExitCode, UsageError
-from carob.features.compare.comparisons import compare_runs
 from carob.model.run import Header
+from carob.plugins.features import find_service
 from carob.reports.escaping import terminal
 from carob.reports.run_facts import counts, incomplete
 from carob_pytest.failures import GateFailure, describe
@@ -114,7 +114,7 @@ class SessionJournals:
         journal.end("")
         run = journal.run
         together = max(sum(journal.has_gate for journal in self._journals.values()), 1)
-        comparison = compare_runs(
+        comparison = find_service("compared_runs")(
             self._state.gate_base, journal.path, run.results_dir, {}, None, run.project, together=together
         )
         if any(gate.verdict != "met" for gate in comparison.gates):

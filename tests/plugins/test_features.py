@@ -100,9 +100,10 @@ def test_every_place_that_a_feature_of_ours_names_can_be_loaded() -> None:
     assert len({feature.name for feature in features}) == len(features) > 10
     for feature in features:
         assert feature.summary
-        rows = (*feature.commands, *feature.targets, *feature.formats)
-        maps = (feature.target_wrappers, feature.reports, feature.library, feature.pages, feature.mcp_tools)
-        for place in (*(row.loads for row in rows), *feature.checks, *(p for m in maps for p in m.values())):
+        rows = (*feature.commands, *feature.targets, *feature.formats, *feature.pages, *feature.mcp_tools)
+        maps = (feature.target_wrappers, feature.reports, feature.library, feature.services)
+        places = (*(row.loads for row in rows), *feature.checks, *feature.recordings)
+        for place in (*places, *(p for m in maps for p in m.values())):
             assert load(place), place
         for place in feature.settings.values():
             assert issubclass(load(place), msgspec.Struct)

@@ -4,7 +4,6 @@ from carob.plugins.features import Feature, load
 
 NAMES = (
     "setup",
-    "draft",
     "stress",
     "compare",
     "matrix",
@@ -14,6 +13,7 @@ NAMES = (
     "guard",
     "lint",
     "audit",
+    "draft",
     "coverage",
     "mcp",
     "judge",

@@ -33,7 +33,7 @@ class TargetKind:
     """A kind of target, the word before the colon, with an example of a spec.
 
     `is_recorded`: its answers are read from a file, so that no agent is asked. `completes`: a function that
-    fills in the configuration of a target of this kind.
+    fills in the configuration of a target of this kind. `extra`: the extra of Carob that it needs.
     """
 
     name: str
@@ -41,6 +41,7 @@ class TargetKind:
     example: str
     is_recorded: bool = False
     completes: str = ""
+    extra: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +54,45 @@ class SuiteFormat:
     late: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the viewer: a function of a PageRequest, and beside it `templates/NAME.html`, which extends base.html.
+
+    `address`: `/run/{key}/NAME` for a page on a run, else `/NAME`. One with a `title` is listed on the pages of each
+    run; of runs with this `option` only, if it names one.
+    """
+
+    address: str
+    loads: str
+    title: str = ""
+    option: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.address.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class McpTool:
+    """A tool of `carob mcp` that only reads: a function of texts that returns lines.
+
+    Its parameters and docstring are what a coding agent is told. What is named `suite` or `journal` is a path, held to
+    the project before the function is called; without a journal, it is given the last one.
+    """
+
+    name: str
+    title: str
+    loads: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
     """A thing that a user can name, and all that the rest of Carob knows of it. Places are written `module:attribute`.
 
     `target_wrappers`: what a run can put around a target, a function of the target, what it is given, and the kind of
-    the target. `settings`: tables of carob.toml by their names, each a struct. `library`: public names of `carob`.
-    `services`: what the core asks for by name. `recordings`: readers of results of other tools.
-    `extras`: by the name of an extra of the package, the modules that it installs.
+    the target. `settings`: tables of carob.toml by their names, each a struct. `library`: public names
+    that other packages add to `carob`; those of Carob are in `__init__.pyi`, for type checkers. `services`: what the
+    core asks for by name. `recordings`: readers of results of other tools.
     """
 
     name: str
@@ -73,11 +105,10 @@ class Feature:
     reports: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     library: Mapping[str, str] = field(default_factory=dict)
-    pages: Mapping[str, str] = field(default_factory=dict)
+    pages: tuple[Page, ...] = ()
     services: Mapping[str, str] = field(default_factory=dict)
     recordings: tuple[str, ...] = ()
-    mcp_tools: Mapping[str, str] = field(default_factory=dict)
-    extras: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    mcp_tools: tuple[McpTool, ...] = ()
 
 
 @cache
@@ -105,6 +136,13 @@ def find_service(name: str) -> Any:
         if name in feature.services:
             return load(feature.services[name])
     raise ConfigError(f"no feature of this installation provides {name!r}.", fix="Install Carob whole.")
+
+
+def find_public_name(name: str) -> Any:
+    """What a feature of another package adds to `carob` under this name; None if none does."""
+    places = (feature.library[name] for feature in outside_features() if name in feature.library)
+    place = next(places, None)
+    return None if place is None else load(place)
 
 
 def load(place: str) -> Any:

@@ -29,12 +29,14 @@ SCRIPTS = frozenset((".cjs", ".js", ".mjs", ".sh", ".ts", ".tsx"))
 CORE = (
     TargetKind("python", "carob.targets.python:PythonTarget", "python:module:function"),
     TargetKind("command", "carob.targets.command:CommandTarget", "command:./agent --flag"),
-    TargetKind("http", "carob.targets.http.mapped:HttpTarget", "http://127.0.0.1:8080/chat"),
-    TargetKind("https", "carob.targets.http.mapped:HttpTarget", "https://agent.example/chat"),
-    TargetKind("openai", "carob.targets.http.openai:OpenAiTarget", "openai:http://127.0.0.1:8080/v1"),
-    TargetKind("ag-ui", "carob.targets.http.ag_ui:AgUiTarget", "ag-ui:http://127.0.0.1:8080/agent"),
-    TargetKind("ai-sdk", "carob.targets.http.ai_sdk:AiSdkTarget", "ai-sdk:http://127.0.0.1:3000/api/chat"),
-    TargetKind("a2a", "carob.targets.http.a2a:A2aTarget", "a2a:http://127.0.0.1:9999"),
+    TargetKind("http", "carob.targets.http.mapped:HttpTarget", "http://127.0.0.1:8080/chat", extra="http"),
+    TargetKind("https", "carob.targets.http.mapped:HttpTarget", "https://agent.example/chat", extra="http"),
+    TargetKind("openai", "carob.targets.http.openai:OpenAiTarget", "openai:http://127.0.0.1:8080/v1", extra="http"),
+    TargetKind("ag-ui", "carob.targets.http.ag_ui:AgUiTarget", "ag-ui:http://127.0.0.1:8080/agent", extra="http"),
+    TargetKind(
+        "ai-sdk", "carob.targets.http.ai_sdk:AiSdkTarget", "ai-sdk:http://127.0.0.1:3000/api/chat", extra="http"
+    ),
+    TargetKind("a2a", "carob.targets.http.a2a:A2aTarget", "a2a:http://127.0.0.1:9999", extra="http"),
     TargetKind("replay", "carob.targets.recordings.replay:ReplayTarget", "replay:traces.jsonl", is_recorded=True),
 )
 """The kinds that every installation has; features bring the others."""

@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 import carob
-from carob.features.viewer.app import TEMPLATES, application
-from carob.features.viewer.pages import OfRun, run_head
+from carob.features.viewer.app import template_of
+from carob.features.viewer.pages import run_head
 from carob.features.viewer.rule_pages import rules_page
 from carob.journal.index import CaseFilter, Index, IndexedRun
-from carob.plugins.project import find_project
-from carob.reports.html.pages import environment
+from carob.reports.html.run_pages import OfRun
 
 SUITE = {
     "carob": 1,
@@ -51,11 +50,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Index, Index
 
 def page_of(run: tuple[Index, IndexedRun], rule: str = "") -> str:
     index, indexed = run
-    application(index, "token", 0, find_project(TEMPLATES))  # which gives the templates their filters
     to = OfRun("../../", indexed.key, CaseFilter())
-    template = environment(TEMPLATES).get_template("rules.html")
+    template = template_of("rules.html")
     return template.render(
-        home="../../", key=indexed.key, run=run_head(indexed, None), **rules_page(index, indexed, rule, to)
+        home="../../", key=indexed.key, listed=(), run=run_head(indexed, None), **rules_page(index, indexed, rule, to)
     )
 
 

@@ -1,6 +1,6 @@
 """What the rest of Carob knows of this feature."""
 
-from carob.plugins.features import Command, Feature
+from carob.plugins.features import Command, Feature, McpTool, Page
 
 FEATURE = Feature(
     name="audit",
@@ -19,4 +19,6 @@ FEATURE = Feature(
             "carob.features.audit.cli_effects:command",
         ),
     ),
+    pages=(Page("/run/{key}/audit", "carob.features.audit.page:audit_page", "Audit"),),
+    mcp_tools=(McpTool("audit", "Audit a run", "carob.features.audit.mcp:audit"),),
 )

@@ -25,7 +25,6 @@ from carob.features.compare.model import (
     RunSide,
     ScopeComparison,
 )
-from carob.features.compare.run_differences import differences
 from carob.features.compare.stats import (
     Pair,
     difference,
@@ -36,6 +35,7 @@ from carob.features.compare.stats import (
     mcnemar,
     permutation,
 )
+from carob.journal.run_kinds import ABSENT, is_same_suite
 from carob.journal.views import RecordExcerpt
 from carob.model.verdict import ACCEPTED
 from carob.reports.case_details import short_call_line
@@ -410,3 +410,18 @@ def excerpt_of(record: RecordExcerpt | None) -> RunExcerpt | None:
     lines = [short_call_line(call, CALL) for call in calls[:CALLS]]
     more = [f"and {len(calls) - CALLS} more"] if len(calls) > CALLS else []
     return RunExcerpt(shorten(record.trace.final_message, ANSWER), tuple(lines + more))
+
+
+def differences(base: RunSide, new: RunSide) -> Iterator[str]:
+    """What is not the same in both runs, the weightiest first; commits are given with each run."""
+    changes = [] if is_same_suite(base.suite, new.suite) else [("suite", base.suite, new.suite)]
+    changes += [("target", base.target, new.target), ("version", base.version, new.version)]
+    if base.settings and new.settings:
+        changes += [
+            (name, base.settings.get(name, ""), new.settings.get(name, ""))
+            for name in dict.fromkeys((*base.settings, *new.settings))
+            if name != "use" or base.target == new.target  # the target says it already
+        ]
+    for name, before, after in changes:
+        if before != after:
+            yield f"{name}: {before or ABSENT} → {after or ABSENT}"

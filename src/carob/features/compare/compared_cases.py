@@ -19,10 +19,10 @@ import msgspec
 from msgspec import Struct, structs
 
 from carob.features.compare.model import RunSide
-from carob.features.compare.run_differences import settings
 from carob.journal.index import Index, file_state
 from carob.journal.integrity import Derived, agrees, verdict_of
 from carob.journal.reader import Journal, header_of
+from carob.journal.run_kinds import settings
 from carob.journal.views import (
     RecordExcerpt,
     RecordToCompare,

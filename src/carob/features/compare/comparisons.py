@@ -16,8 +16,8 @@ from carob.features.compare.compared_cases import CachedCases, ComparedCase, Sou
 from carob.features.compare.gates import Gates, correction_note, gate_verdicts, read_gates
 from carob.features.compare.model import STRIP, Bounds, CaseHistory, Comparison, History, RunPoint
 from carob.features.compare.references import LAST_GREEN, RecordedRun, References, list_runs, results_folders
-from carob.features.compare.run_differences import TAPE, is_same_kind, is_same_suite
 from carob.journal.index import Index, cache_file
+from carob.journal.run_kinds import TAPE, is_same_kind, is_same_suite
 from carob.model.run import Header
 from carob.model.suite import Case
 from carob.plugins.project import Project

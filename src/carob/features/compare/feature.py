@@ -1,6 +1,6 @@
 """What the rest of Carob knows of this feature."""
 
-from carob.plugins.features import Command, Feature
+from carob.plugins.features import Command, Feature, Page
 
 FEATURE = Feature(
     name="compare",
@@ -25,6 +25,10 @@ FEATURE = Feature(
             "carob.features.compare.cli_baseline:command",
         ),
     ),
+    pages=(Page("/compare", "carob.features.compare.page:compare_page"),),
     settings={"gate": "carob.features.compare.gates:GateTables"},
-    services={"base_reader": "carob.features.compare.comparisons:read_base"},
+    services={
+        "base_reader": "carob.features.compare.comparisons:read_base",
+        "compared_runs": "carob.features.compare.comparisons:compare_runs",
+    },
 )

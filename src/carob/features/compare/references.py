@@ -20,8 +20,8 @@ from msgspec import Struct, structs
 from carob.errors import JournalError, UsageError
 from carob.features.compare.compared_cases import ComparedCase, JournalCases, PooledRuns
 from carob.features.compare.model import RunSide
-from carob.features.compare.run_differences import is_same_kind, is_same_suite
 from carob.journal.reader import Journal, header_of
+from carob.journal.run_kinds import is_same_kind, is_same_suite
 from carob.journal.views import RecordExcerpt
 from carob.model.run import Header
 from carob.plugins.project import Project

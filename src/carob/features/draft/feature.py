@@ -1,6 +1,6 @@
 """What the rest of Carob knows of this feature."""
 
-from carob.plugins.features import Command, Feature
+from carob.plugins.features import Command, Feature, McpTool
 
 FEATURE = Feature(
     name="draft",
@@ -13,4 +13,5 @@ FEATURE = Feature(
             "carob.features.draft.cli:command",
         ),
     ),
+    mcp_tools=(McpTool("draft", "Draft a suite", "carob.features.draft.mcp:draft"),),
 )

@@ -13,5 +13,6 @@ FEATURE = Feature(
             "carob.features.guard.cli:command",
         ),
     ),
+    services={"guard_run": "carob.features.guard.as_run:write_guard_run"},
     target_wrappers={"guard": "carob.features.guard.target:guard_target"},
 )

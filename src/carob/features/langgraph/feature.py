@@ -6,11 +6,14 @@ FEATURE = Feature(
     name="langgraph",
     summary="runs a LangGraph graph in this process, or on its server",
     targets=(
-        TargetKind("langgraph", "carob.features.langgraph.target:LangGraphTarget", "langgraph:module:graph"),
+        TargetKind(
+            "langgraph", "carob.features.langgraph.target:LangGraphTarget", "langgraph:module:graph", extra="langgraph"
+        ),
         TargetKind(
             "langgraph-server",
             "carob.features.langgraph.server:LangGraphServerTarget",
             "langgraph-server:http://127.0.0.1:2024",
+            extra="http",
         ),
     ),
 )

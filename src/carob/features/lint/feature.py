@@ -1,6 +1,6 @@
 """What the rest of Carob knows of this feature."""
 
-from carob.plugins.features import Command, Feature
+from carob.plugins.features import Command, Feature, McpTool
 
 FEATURE = Feature(
     name="lint",
@@ -13,4 +13,5 @@ FEATURE = Feature(
             "carob.features.lint.cli:command",
         ),
     ),
+    mcp_tools=(McpTool("lint", "Lint a suite", "carob.features.lint.mcp:lint"),),
 )

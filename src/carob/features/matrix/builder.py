@@ -16,9 +16,9 @@ from carob.features.compare.builder import Scope, classify, excerpt_of, pair_cas
 from carob.features.compare.compared_cases import JournalCases
 from carob.features.compare.model import COMPARED, RunExcerpt, ScopeComparison
 from carob.features.compare.references import References, results_folders
-from carob.features.compare.run_differences import differing
 from carob.features.compare.stats import holm
 from carob.features.matrix.model import Matrix, MatrixCell, MatrixColumn, MatrixRow, RowKind
+from carob.journal.run_kinds import differing
 from carob.journal.views import RecordExcerpt
 from carob.model.run import MATRIX, Header
 from carob.model.verdict import ACCEPTED

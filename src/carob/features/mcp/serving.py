@@ -22,7 +22,7 @@ from mcp.types import INVALID_REQUEST, ErrorData, JSONRPCError, ToolAnnotations
 
 from carob.errors import CarobError
 from carob.features.mcp.places import ProjectFolder
-from carob.features.mcp.tools import CarobTools, McpTool
+from carob.features.mcp.tools import CarobTools, OfferedTool
 from carob.redaction.redactor import Redactor
 from carob.reports.escaping import terminal
 from carob.text.wording import pluralize
@@ -72,11 +72,13 @@ def build_server(root: Path, redactor: Redactor, *, allow_run: bool) -> MCPServe
     for tool in CarobTools(ProjectFolder(root)).catalog():
         if allow_run or not tool.writes:
             hints = ToolAnnotations(read_only_hint=not tool.writes, destructive_hint=False, open_world_hint=tool.writes)
-            server.tool(title=tool.title, annotations=hints, structured_output=False)(_guard(tool, redactor))
+            server.tool(name=tool.name, title=tool.title, annotations=hints, structured_output=False)(
+                _guard(tool, redactor)
+            )
     return server
 
 
-def _guard(tool: McpTool, redactor: Redactor) -> Callable[..., Awaitable[str]]:
+def _guard(tool: OfferedTool, redactor: Redactor) -> Callable[..., Awaitable[str]]:
     """A tool whose arguments and answer are bounded, and whose errors are one line without a traceback."""
 
     @wraps(tool.function)

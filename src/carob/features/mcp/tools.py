@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import wraps
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -12,14 +12,11 @@ from typing import NamedTuple
 from carob import api
 from carob.checks.catalog import catalog_for
 from carob.errors import CarobError, UsageError
-from carob.features.audit import library as audit_library
-from carob.features.audit.terminal import AuditLines
-from carob.features.draft import library as draft_library
-from carob.features.lint import library as lint_library
 from carob.features.mcp.places import ProjectFolder
 from carob.journal.reader import Journal
 from carob.model.run import CaseRecord
 from carob.model.verdict import CaseStatus
+from carob.plugins.features import all_features, load
 from carob.reports.case_details import first_reason, why_not_passed
 from carob.reports.run_facts import counts
 from carob.suites.diagnostics import RefusedError
@@ -36,13 +33,13 @@ MOST_EXPLAINED = 5
 MOST_NAMED = 100
 """Cases that one request may name."""
 LONGEST_RUN = 900.0
-MIN_KILL = 0.9
 _BAD = (CaseStatus.ERROR, CaseStatus.FAIL, CaseStatus.PARTIAL)
 
 
-class McpTool(NamedTuple):
+class OfferedTool(NamedTuple):
     """A tool of the server. `writes`: it runs the agent, and is there only if that is allowed."""
 
+    name: str
     function: Callable[..., object]
     title: str
     writes: bool = False
@@ -54,18 +51,30 @@ class CarobTools:
     def __init__(self, folder: ProjectFolder) -> None:
         self._folder = folder
 
-    def catalog(self) -> tuple[McpTool, ...]:
+    def catalog(self) -> tuple[OfferedTool, ...]:
         """Every tool, the one that is needed most first."""
+        of_features = [tool for feature in all_features() for tool in feature.mcp_tools]
         return (
-            McpTool(self.explain_failure, "Explain a failure"),
-            McpTool(self.list_suites, "List suites"),
-            McpTool(self.list_cases, "List cases"),
-            McpTool(self.validate, "Validate a suite"),
-            McpTool(self.lint, "Lint a suite"),
-            McpTool(self.audit, "Audit a run"),
-            McpTool(self.draft, "Draft a suite"),
-            McpTool(self.run_cases, "Run cases", writes=True),
+            OfferedTool("explain_failure", self.explain_failure, "Explain a failure"),
+            OfferedTool("list_suites", self.list_suites, "List suites"),
+            OfferedTool("list_cases", self.list_cases, "List cases"),
+            OfferedTool("validate", self.validate, "Validate a suite"),
+            *(OfferedTool(tool.name, self._confine(load(tool.loads)), tool.title) for tool in of_features),
+            OfferedTool("run_cases", self.run_cases, "Run cases", writes=True),
         )
+
+    def _confine(self, function: Callable[..., object]) -> Callable[..., object]:
+        """A tool of a feature, whose `suite` and `journal` are files of the project."""
+
+        @wraps(function)
+        def call(**arguments: str) -> object:
+            if "suite" in arguments:
+                arguments["suite"] = str(self._suite(arguments["suite"]))
+            if "journal" in arguments:
+                arguments["journal"] = str(self._journal(arguments["journal"]).path)
+            return function(**arguments)
+
+        return call
 
     def explain_failure(self, case: str = "", journal: str = "") -> list[str]:
         """Explain why cases of a recorded run did not pass: what was asked and answered, and each check that failed
@@ -115,37 +124,6 @@ class CarobTools:
             return ["The suite is not valid.", *str(error).splitlines()]
         verdict = f"The suite is valid: {loaded.format}, {pluralize(len(loaded.cases), 'case')}."
         return [verdict, *loaded.warnings]
-
-    def lint(self, suite: str) -> list[str]:
-        """Look for expectations in a suite that are valid but probably prove less than they appear to.
-
-        suite: a suite file, relative to the project.
-        """
-        report = lint_library.linter()(self._suite(suite))
-        lines = [*map(str, report.smells), *(f"suggestion: {suggestion}" for suggestion in report.suggestions)]
-        return lines or ["Nothing found."]
-
-    def audit(self, journal: str = "") -> list[str]:
-        """Find out whether a suite can fail: make recorded answers wrong on purpose, one change at a time, judge them
-        again without the agent, and show what the suite did not notice, with the line that would catch it.
-
-        journal: the journal of a run, relative to the project; without it, the last run.
-        """
-        out = io.StringIO()
-        lines, auditor = AuditLines(out, MIN_KILL), audit_library.auditor(self._journal(journal))
-        for entry in auditor.cases():
-            lines.case(entry)
-        lines.end(auditor.summary(), [])
-        return out.getvalue().splitlines()
-
-    def draft(self, journal: str = "") -> list[str]:
-        """Draft a suite from what the cases of a recorded run have in common: YAML, with a comment on each line that
-        says how many runs support it. A draft is a proposal: read every line, and remove `draft: true` only when the
-        contract is right, not when it is green.
-
-        journal: the journal of a run, relative to the project; without it, the last run.
-        """
-        return draft_library.draft(self._journal(journal).path).yaml.splitlines()
 
     async def run_cases(self, suite: str, cases: list[str], target: str = "") -> list[str]:
         """Run cases of a suite against the agent, judge them, and explain those that did not pass.

@@ -1,6 +1,6 @@
 """What the rest of Carob knows of this feature."""
 
-from carob.plugins.features import Command, Feature
+from carob.plugins.features import Command, Feature, Page
 
 FEATURE = Feature(
     name="stress",
@@ -13,5 +13,6 @@ FEATURE = Feature(
             "carob.features.stress.cli:command",
         ),
     ),
+    pages=(Page("/run/{key}/stress", "carob.features.stress.page:stress_page", "Stress", option="stress"),),
     settings={"stress": "carob.features.stress.session:StressTable"},
 )

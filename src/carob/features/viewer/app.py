@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import wraps
+import sys
+from functools import partial, wraps
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,18 +15,21 @@ from starlette.routing import Route
 from carob.checks.catalog import catalog_for
 from carob.errors import CarobError, UsageError
 from carob.features.viewer import pages, run_list
-from carob.features.viewer.pages import OfRun
 from carob.features.viewer.rule_pages import rules_page
 from carob.journal.index import CaseFilter, Index, IndexedRun
+from carob.plugins.features import Page, all_features, load
 from carob.plugins.project import Project, token_prices
 from carob.reports.html.case_view import CaseSetting
 from carob.reports.html.pages import assets, environment, find_own_file, fragment, record_json
+from carob.reports.html.run_pages import MissingPageError, OfRun, PageRequest
+from carob.reports.html.run_view import RunHead
 from carob.reports.suite_lines import SuiteLines, suite_lines
 from carob.system.loopback_auth import LoopbackGuard, RefusedRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from jinja2 import Template
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -46,13 +50,16 @@ class Viewer:
         self._project = project
         self._prices = token_prices(project)
         self._catalog = catalog_for(project)
+        self._pages = pages_of_features()
+        self._compares = any(page.name == "compare" for page in self._pages)
 
     def runs(self, request: Request) -> Response:
         self._index.refresh()
         runs = self._index.runs()
         suites = run_list.suites(self._index, runs, self._prices)
         words = run_list.total_words(len(runs), suites)
-        return _page(request, "runs.html", suites=suites, foreign=self._index.invalid_files(), words=words)
+        foreign, compares = self._index.invalid_files(), self._compares
+        return _page(request, "runs.html", suites=suites, foreign=foreign, words=words, compares=compares)
 
     def grid(self, request: Request) -> Response:
         run, query = self._run(request), request.query_params
@@ -88,9 +95,13 @@ class Viewer:
             rows=rows,
             found=total,
             to=to,
-            is_stress="stress" in run.header.options,
-            others=[other for other in self._index.runs() if other.key != run.key and _is_same_suite(other, run)][:50],
+            others=self._others(run),
         )
+
+    def _others(self, run: IndexedRun) -> list[IndexedRun]:
+        """Runs that this one can be compared with."""
+        others = self._index.runs() if self._compares else []
+        return [other for other in others if other.key != run.key and _is_same_suite(other, run)][:50]
 
     def _live(self, run: IndexedRun, start: str) -> Response:
         """The head of a run that goes on, again and again."""
@@ -131,32 +142,35 @@ class Viewer:
             return FileResponse(file.path, media_type=file.type)
         return FileResponse(file.path, media_type="application/octet-stream", filename=file.path.name)
 
-    def compare(self, request: Request) -> Response:
-        self._index.refresh()
-        base, new = (self._find_run(request.query_params.get(name, "")) for name in ("base", "new"))
-        try:
-            comparison = pages.compare_page(self._index, base, new, self._project, home(request))
-        except UsageError as error:  # runs without a common case are not a failure of the viewer
-            return _page(request, "trouble.html", words=str(error))
-        heads = [pages.run_head(side, self._prices) for side in (base, new)]
-        return _page(request, "compare.html", heads=heads, keys=(base.key, new.key), **comparison)
-
     def rules(self, request: Request) -> Response:
         run = self._run(request)
         rule = request.query_params.get("rule", "")[:LONGEST_WORDS]
         to = OfRun(home(request), run.key, CaseFilter())
         return self._run_page(request, "rules.html", run, **rules_page(self._index, run, rule, to))
 
-    def audit(self, request: Request) -> Response:
-        run = self._run(request)
-        return self._run_page(request, "audit.html", run, **pages.audit_page(run))
+    def page_of_feature(self, page: Page, request: Request) -> Response:
+        self._index.refresh()
+        key = request.path_params.get("key", "")
+        asked = PageRequest(self._index, self._project, home(request), request.query_params, key, self._head)
+        function = load(page.loads)
+        templates = Path(sys.modules[function.__module__].__file__ or "").parent / "templates"
+        try:
+            values = function(asked)
+        except UsageError as error:  # such as runs without a common case: no failure of the viewer
+            return _page(request, "trouble.html", words=str(error))
+        name = f"{page.name}.html"
+        if key:
+            return self._run_page(request, name, asked.run, templates, **values)
+        return _page(request, name, 200, templates, **values)
 
-    def stress(self, request: Request) -> Response:
-        run = self._run(request)
-        return self._run_page(request, "stress.html", run, **pages.stress_page(run, home(request)))
+    def _run_page(
+        self, request: Request, name: str, run: IndexedRun, templates: Path = TEMPLATES, /, **context: object
+    ) -> Response:
+        listed = [page for page in self._pages if page.title and (not page.option or page.option in run.header.options)]
+        return _page(request, name, 200, templates, key=run.key, run=self._head(run), listed=listed, **context)
 
-    def _run_page(self, request: Request, name: str, run: IndexedRun, **context: object) -> Response:
-        return _page(request, name, 200, key=run.key, run=pages.run_head(run, self._prices), **context)
+    def _head(self, run: IndexedRun) -> RunHead:
+        return pages.run_head(run, self._prices)
 
     def _run(self, request: Request) -> IndexedRun:
         self._index.refresh()
@@ -172,14 +186,13 @@ class Viewer:
         return _number(request.path_params["index"]), _number(request.path_params["repeat"])
 
 
-class MissingPageError(Exception):
-    """There is nothing at this address."""
+def pages_of_features() -> list[Page]:
+    return [page for feature in all_features() for page in feature.pages]
 
 
 def application(index: Index, token: str, port: int, project: Project) -> ASGIApp:
     """The viewer with its guard."""
     viewer = Viewer(index, project)
-    environment(TEMPLATES).filters |= {"is_live": run_list.is_live, "trouble": run_list.trouble}
     static = {
         "carob.css": ("text/css", assets().style),
         "carob.js": ("text/javascript", assets().script),
@@ -194,17 +207,14 @@ def application(index: Index, token: str, port: int, project: Project) -> ASGIAp
     routes = {
         "/": viewer.runs,
         "/run/{key}": viewer.run,
-        "/run/{key}/audit": viewer.audit,
         "/run/{key}/rules": viewer.rules,
-        "/run/{key}/stress": viewer.stress,
         "/run/{key}/grid": viewer.grid,
         "/run/{key}/suite": viewer.suite,
         case_path: viewer.case,
         f"{case_path}/file/{{number}}": viewer.file,
         f"{case_path}/record": viewer.record,
-        "/compare": viewer.compare,
         "/static/{name}": asset,
-    }
+    } | {page.address: partial(viewer.page_of_feature, page) for page in pages_of_features()}
     page_routes = [Route(path, _with_error_page(answer), methods=["GET", "HEAD"]) for path, answer in routes.items()]
     pages_of = Starlette(routes=page_routes, exception_handlers={404: lambda request, error: _missing(request)})
     pages_of.router.redirect_slashes = False  # it would lead to an address without the token
@@ -221,15 +231,13 @@ def _with_error_page(answer: Callable[[Request], Response]) -> Callable[[Request
         except MissingPageError:
             return _missing(request)
         except CarobError as error:
-            return _page(request, "trouble.html", status=503, words=str(error))
+            return _page(request, "trouble.html", 503, words=str(error))
 
     return respond
 
 
 def _missing(request: Request) -> Response:
-    return _page(
-        request, "trouble.html", status=404, words="Page not found. The run may have been removed or replaced."
-    )
+    return _page(request, "trouble.html", 404, words="Page not found. The run may have been removed or replaced.")
 
 
 def home(request: Request) -> str:
@@ -237,9 +245,18 @@ def home(request: Request) -> str:
     return "../" * (request.scope["raw_path"].count(b"/") - 1) or "./"
 
 
-def _page(request: Request, name: str, /, status: int = 200, **context: object) -> Response:
-    html = environment(TEMPLATES).get_template(name).render(home=home(request), **context)
+def _page(
+    request: Request, name: str, status: int = 200, templates: Path = TEMPLATES, /, **context: object
+) -> Response:
+    html = template_of(name, templates).render(home=home(request), **context)
     return HTMLResponse(_encode(html), status_code=status)
+
+
+def template_of(name: str, folder: Path = TEMPLATES) -> Template:
+    """A template of the viewer, or of a feature, which extends those of the viewer."""
+    templates = environment(TEMPLATES, *({folder} - {TEMPLATES}))
+    templates.filters |= {"is_live": run_list.is_live, "trouble": run_list.trouble}
+    return templates.get_template(name)
 
 
 def _encode(html: str) -> bytes:

@@ -1,35 +1,20 @@
-"""What the pages of a run show: its head, its cases, one case, two runs side by side, an audit."""
+"""What the pages of a run show: its head, its cases, one case, its cases over other runs."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
-from urllib.parse import urlencode
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
-import msgspec
 from msgspec import Struct, structs
 
-from carob.features.audit.report import read_audit
-from carob.features.compare.compared_cases import CachedCases
-from carob.features.compare.comparisons import compare
-from carob.features.compare.gates import read_gates
-from carob.features.compare.model import COMPARED, CaseChange, Change
-from carob.features.compare.report import ChangeSection, view_comparison
-from carob.features.compare.run_differences import by_kind, differing, is_same_kind, is_same_suite
-from carob.features.stress.report import read_stress, template_values
 from carob.features.viewer.run_list import is_live, trouble
-from carob.journal.index import CaseFilter, FailureGroup, Index, IndexedRun, Result
+from carob.journal.index import CaseFilter, Index, IndexedRun, Result
+from carob.journal.run_kinds import by_kind, differing, is_same_kind, is_same_suite
 from carob.model.cost import TokenPrices
-from carob.model.run import CaseRecord
-from carob.plugins.project import Project
-from carob.reports.escaping import clip
 from carob.reports.html import run_view
-from carob.reports.html.calls import duration
 from carob.reports.html.case_view import CaseSetting, CaseView, FileView, case_view
-from carob.reports.html.markup import side_by_side
 from carob.reports.html.pages import find_own_file
+from carob.reports.html.run_pages import OfRun
 from carob.reports.html.run_view import (
     RowView,
     RunHead,
@@ -38,53 +23,6 @@ from carob.reports.html.run_view import (
 from carob.scoring.figures import pass_percent
 
 PAGE: Final = 100
-MOST_COMPARED: Final = 60
-NAMED: Final = 500
-LONGEST: Final = 8_000
-SIDE_BY_SIDE: Final = frozenset({*COMPARED, Change.ERRED})
-"""What has an answer in both runs to the same question."""
-
-FoundRecord = tuple[CaseRecord | None, str]
-"""A record, and where its page is."""
-MOST_AUDITED: Final = 200
-LARGEST: Final = 64 << 20
-
-Found = TypeVar("Found")
-
-
-class OfRun:
-    """Addresses within one run, from a page that is so far from `home`; what it is filtered by goes along."""
-
-    def __init__(self, home: str, run: str, chosen: CaseFilter) -> None:
-        self._at = f"{home}run/{run}"
-        self.chosen = chosen
-        self._query = query(chosen)
-        self.before = self.after = ""
-        """The pages of the neighbours of a case, if it has some."""
-
-    @property
-    def run(self) -> str:
-        return f"{self._at}{self._query}"
-
-    def case(self, index: int, repeat: int) -> str:
-        return f"{self._at}/case/{index}/{repeat}{self._query}"
-
-    def file(self, index: int, repeat: int, number: int) -> str:
-        return f"{self._at}/case/{index}/{repeat}/file/{number}"
-
-    def record(self, index: int, repeat: int) -> str:
-        return f"{self._at}/case/{index}/{repeat}/record"
-
-    def hash(self, anchor: str) -> str:
-        return ""
-
-    def group(self, group: FailureGroup) -> str:
-        return f"{self._at}{query(CaseFilter(check=group.name, kind=group.kind))}"
-
-
-def query(chosen: CaseFilter) -> str:
-    chosen_fields = {name: value for name, value in structs.asdict(chosen).items() if value}
-    return f"?{urlencode(chosen_fields)}" if chosen_fields else ""
 
 
 def run_head(run: IndexedRun, prices: TokenPrices | None) -> RunHead:
@@ -127,115 +65,6 @@ def case_page(index: Index, run: IndexedRun, setting: CaseSetting, to: OfRun, at
 def _add_picture(file: FileView, run: IndexedRun) -> FileView:
     own_file = find_own_file(run.path, file.file) if file.link else None
     return structs.replace(file, source=file.link) if own_file and own_file.is_picture else file
-
-
-class PairView(NamedTuple):
-    """One case in both runs; the differences are HTML."""
-
-    case: CaseChange
-    base_link: str
-    new_link: str
-    answers: tuple[str, str]
-    calls: tuple[str, str]
-    took: str
-
-
-class ChangeView(NamedTuple):
-    """The cases that went one way: some of them side by side, or named where there is nothing to put side by side."""
-
-    section: ChangeSection
-    pairs: list[PairView]
-    names: list[str]
-
-
-def compare_page(index: Index, base: IndexedRun, new: IndexedRun, project: Project, home: str) -> dict[str, Any]:
-    """Compare one run with another by the gates and the confidence of this project; what the template needs."""
-    older, newer = (CachedCases(Path(run.path), index, project) for run in (base, new))
-    comparison = compare(older, newer, read_gates(project, {}, None))
-    view = view_comparison(comparison)
-    changes = [*_change_views(index, base, new, view.sections, home)]
-    return {"comparison": comparison, "view": view, "changes": changes, "groups": view.groups[:NAMED]}
-
-
-def _change_views(
-    index: Index, base: IndexedRun, new: IndexedRun, sections: Sequence[ChangeSection], home: str
-) -> Iterator[ChangeView]:
-    paired = {section.change: section.cases[:MOST_COMPARED] for section in sections if section.change in SIDE_BY_SIDE}
-    names = [case.id for cases in paired.values() for case in cases]
-    places = [(run, index.places(run.key, names)) for run in (base, new)]
-    for section in sections:
-        pairs = [
-            _pair_view(case, *(_find_record(index, *numbers, case.id, home) for numbers in places))
-            for case in paired.get(section.change, ())
-        ]
-        yield ChangeView(section, pairs, [] if pairs else [case.id for case in section.cases[:NAMED]])
-
-
-def _find_record(
-    index: Index, run: IndexedRun, places: Mapping[str, tuple[int, int]], name: str, home: str
-) -> FoundRecord:
-    numbers = places.get(name)
-    link = OfRun(home, run.key, CaseFilter()).case(*numbers) if numbers else ""
-    return index.record(run, *numbers) if numbers else None, link
-
-
-def _pair_view(case: CaseChange, base: FoundRecord, new: FoundRecord) -> PairView:
-    (old, base_link), (now, new_link) = base, new
-    return PairView(
-        case=case,
-        base_link=base_link,
-        new_link=new_link,
-        answers=side_by_side(_answer(old), _answer(now)),
-        calls=side_by_side(_calls(old), _calls(now)),
-        took=f"{_format_duration(old)} → {_format_duration(now)}",
-    )
-
-
-def _answer(record: CaseRecord | None) -> str:
-    return clip(record.trace.final_message, LONGEST) if record else ""
-
-
-def _calls(record: CaseRecord | None) -> str:
-    """The calls as lines, each with its arguments."""
-    calls = record.trace.tool_calls if record else ()
-    lines = [f"{call} {json.dumps(call.arguments, ensure_ascii=False, default=str)}" for call in calls]
-    return clip("\n".join(lines), LONGEST)
-
-
-def _format_duration(record: CaseRecord | None) -> str:
-    return duration(record.duration_ms) if record else "–"
-
-
-def audit_page(run: IndexedRun) -> dict[str, Any]:
-    """What the template needs: the latest audit next to a journal, or why there is none to show."""
-    stem = Path(run.path).stem
-    names = sorted(path.name for path in Path(run.path).parent.glob(f"{_literal(stem)}.audit*.json"))
-    audit, why = _read_next_to(run, names[-1] if names else "", read_audit, "This run has not been audited yet.")
-    return {"audit": audit, "why": why, "shown": audit.report.cases[:MOST_AUDITED] if audit else ()}
-
-
-def stress_page(run: IndexedRun, home: str) -> dict[str, Any]:
-    """What the template needs: the report next to a journal, or why there is none to show."""
-    name = f"{Path(run.path).stem}.stress.json"
-    report, why = _read_next_to(run, name, read_stress, "This is not a stress run.")
-    if report is None:
-        return {"report": None, "why": why}
-    return template_values(report, lambda cell: f"{home}run/{run.key}/case/{cell.index}/0")
-
-
-def _read_next_to(run: IndexedRun, name: str, read: Callable[[bytes], Found], missing: str) -> tuple[Found | None, str]:
-    """What a file next to a journal holds, or why it cannot be shown."""
-    file = find_own_file(run.path, name)
-    if file is None or file.size > LARGEST:
-        return None, missing
-    try:
-        return read(file.path.read_bytes()), ""
-    except (msgspec.DecodeError, UnicodeDecodeError, OSError):
-        return None, f"{name} cannot be read."
-
-
-def _literal(stem: str) -> str:
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in stem)
 
 
 COLUMNS: Final = 30

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from carob.features.viewer.pages import OfRun
 from carob.journal.index import Index, IndexedRun, RuleCase
 from carob.model.verdict import Status
+from carob.reports.html.run_pages import OfRun
 from carob.reports.html.run_view import evidence_anchor
 
 MOST_LISTED: Final = 200

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from carob.features.compare.run_differences import by_kind, differing, is_same_suite
 from carob.journal.index import Index, IndexedRun
+from carob.journal.run_kinds import by_kind, differing, is_same_suite
 from carob.model.cost import TokenPrices
 from carob.model.run import Header
 from carob.reports.run_facts import seconds_between

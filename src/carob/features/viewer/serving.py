@@ -16,6 +16,7 @@ from carob.evidence.exports.guard_journal import GUARD_JOURNAL
 from carob.evidence.exports.reading import name_format
 from carob.journal.index import Index, cache_file
 from carob.journal.reader import LONGEST_HEADER, read_header
+from carob.plugins.features import find_service
 from carob.plugins.project import Project
 from carob.reports.artifacts import usual_results_dirs
 from carob.system.loopback_auth import LOOPBACK, new_token
@@ -143,8 +144,7 @@ def _is_guard_journal(path: Path) -> bool:
 
 def _view_guard(path: Path, port: int, environ: Mapping[str, str], project: Project) -> ViewerServer:
     """A viewer over the conversations of a guard, as they are now."""
-    from carob.features.viewer.guard_runs import write_guard_run  # what judges conversations takes a while to be loaded
-
+    write_guard_run = find_service("guard_run")
     folder = tempfile.TemporaryDirectory(prefix="carob-view-")
     try:
         environ = {**environ, "XDG_CACHE_HOME": folder.name}

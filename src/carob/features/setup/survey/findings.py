@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from carob.errors import UsageError
 from carob.features.setup.inspect.openapi import paths_of, requests_at
+from carob.targets.catalog import find_kind
 
 ROUTES = (
     *("completions", "chat", "ask", "message", "query", "prompt", "agent", "invoke", "answer", "stream", "run"),
@@ -124,10 +125,6 @@ def rank_path(path: str) -> int:
     return next((rank for rank, word in enumerate(ROUTES) if word in path.lower()), len(ROUTES))
 
 
-EXTRAS = {"langgraph": "langgraph", "browser": "browser", "python": "", "command": "", "replay": ""}
-"""The extra that a kind of target needs; all others are reached over HTTP."""
-
-
 def parse_agent(spec: str) -> FoundAgent:
     """An agent that the user names by its spec."""
     kind, colon, location = spec.partition(":")
@@ -135,8 +132,9 @@ def parse_agent(spec: str) -> FoundAgent:
         fix = "Write it as python:agent.py:answer, langgraph:graph.py:graph, command:./agent or http://127.0.0.1:8000/chat."
         raise UsageError(f"{spec!r} is not a target.", fix=fix, slug="unknown-target")
     last = location.rpartition(":")[2] if kind in ("python", "langgraph") else "app"
+    known = find_kind(kind)
     name = "".join(char if char.isalnum() else "-" for char in last).strip("-") or "agent"
-    return FoundAgent(spec, "the agent that you named", "--target", name, EXTRAS.get(kind, "http"))
+    return FoundAgent(spec, "the agent that you named", "--target", name, known.extra if known else "")
 
 
 ADDRESSES = ("OPENAI_BASE_URL", "OPENAI_API_BASE", "LLM_BASE_URL", "OPENAI_ENDPOINT")

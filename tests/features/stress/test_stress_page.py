@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+import carob
 from carob.features.stress.model import CellResult, CellStatus, StressFinding, StressReport
+from carob.features.stress.page import stress_page
 from carob.features.stress.report import stress_json
-from carob.features.viewer.app import TEMPLATES
-from carob.features.viewer.pages import run_head, stress_page
 from carob.journal.index import IndexedRun
 from carob.model.run import Summary
-from carob.reports.html.pages import environment
+from features.viewer.page_request import page_of
 from reports.runs import HEADER
 
 CELL = CellResult(
@@ -35,14 +35,12 @@ def run(tmp_path: Path) -> IndexedRun:
     return IndexedRun(key="key", path=str(tmp_path / "run.jsonl"), header=HEADER, summary=Summary())
 
 
-def page_of(run: IndexedRun) -> str:
-    template = environment(TEMPLATES).get_template("stress.html")
-    return template.render(home="../../", key=run.key, run=run_head(run, None), **stress_page(run, "../../"))
+TEMPLATE = Path(carob.__file__).parent / "features/stress/templates/stress.html"
 
 
 def test_each_cell_leads_to_its_case(run: IndexedRun) -> None:
     Path(run.path).with_suffix(".stress.json").write_bytes(stress_json(REPORT))
-    html = page_of(run)
+    html = page_of(run, stress_page, TEMPLATE)
     assert '<td class="none"><a href="../../run/key/case/7/0">BROKE</a></td>' in html
     assert "paid &lt;twice&gt;" in html
     assert "broke in 1 of 1 cell" in html
@@ -52,4 +50,4 @@ def test_each_cell_leads_to_its_case(run: IndexedRun) -> None:
 def test_stress_page_says_why_there_is_nothing_to_show(run: IndexedRun, data: str | None, words: str) -> None:
     if data is not None:
         Path(run.path).with_suffix(".stress.json").write_text(data)
-    assert words in page_of(run)
+    assert words in page_of(run, stress_page, TEMPLATE)

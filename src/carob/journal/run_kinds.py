@@ -1,4 +1,4 @@
-"""What makes two runs the same kind of run, and what differs between them besides their results."""
+"""What makes two runs the same kind of run, and which settings differ between kinds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from carob.features.compare.model import RunSide
 from carob.model.run import MATRIX, Header, target_identity
 from carob.text.wording import shorten
 
@@ -80,18 +79,3 @@ def differing(headers: Sequence[Header]) -> list[dict[str, str]]:
     names = dict.fromkeys(name for table in tables for name in table)
     varying = [name for name in names if len({table.get(name) for table in tables}) > 1]
     return [{name: table.get(name, ABSENT) for name in varying} for table in tables]
-
-
-def differences(base: RunSide, new: RunSide) -> Iterator[str]:
-    """What is not the same in both runs, the weightiest first; commits are given with each run."""
-    changes = [] if is_same_suite(base.suite, new.suite) else [("suite", base.suite, new.suite)]
-    changes += [("target", base.target, new.target), ("version", base.version, new.version)]
-    if base.settings and new.settings:
-        changes += [
-            (name, base.settings.get(name, ""), new.settings.get(name, ""))
-            for name in dict.fromkeys((*base.settings, *new.settings))
-            if name != "use" or base.target == new.target  # the target says it already
-        ]
-    for name, before, after in changes:
-        if before != after:
-            yield f"{name}: {before or ABSENT} → {after or ABSENT}"

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from carob.features.viewer.app import TEMPLATES
-from carob.features.viewer.pages import audit_page, run_head
+import carob
+from carob.features.audit.page import audit_page
 from carob.journal.index import IndexedRun
 from carob.model.run import Summary
-from carob.reports.html.pages import environment
 from features.audit.test_audit_reports import FAULTY, as_json, summary
+from features.viewer.page_request import page_of
 from reports.runs import HEADER
 
 
@@ -20,14 +20,12 @@ def run(tmp_path: Path) -> IndexedRun:
     return IndexedRun(key="key", path=str(tmp_path / "run.jsonl"), header=HEADER, summary=Summary())
 
 
-def page_of(run: IndexedRun) -> str:
-    template = environment(TEMPLATES).get_template("audit.html")
-    return template.render(home="../../", key=run.key, run=run_head(run, None), **audit_page(run))
+TEMPLATE = Path(carob.__file__).parent / "features/audit/templates/audit.html"
 
 
 def test_audit_page_shows_what_nothing_notices(run: IndexedRun) -> None:
     Path(run.path).with_suffix(".audit.json").write_text(as_json(FAULTY, summary(FAULTY)), encoding="utf-8")
-    html = page_of(run)
+    html = page_of(run, audit_page, TEMPLATE)
     assert "Not proved: the kill rate 0.23 is under 0.9; 2 controls pass" in html
     assert '<td class="some">1/2</td>' in html
     assert "answer: Slack: [44] mentions" in html  # a survivor with its evidence
@@ -42,4 +40,4 @@ def test_audit_page_shows_what_nothing_notices(run: IndexedRun) -> None:
 def test_audit_page_says_why_there_is_nothing_to_show(run: IndexedRun, data: str | None, words: str) -> None:
     if data is not None:
         Path(run.path).with_suffix(".audit.json").write_text(data)
-    assert words in page_of(run)
+    assert words in page_of(run, audit_page, TEMPLATE)
