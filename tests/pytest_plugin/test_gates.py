@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import carob
-from carob_pytest import journals
+from carob.features.compare import comparisons
 
 if TYPE_CHECKING:
     from pytest_plugin.conftest import Desk
@@ -56,9 +56,9 @@ def test_gate_without_a_baseline_is_not_green(gated: Desk) -> None:
 def test_gates_of_several_suites_are_corrected_together(gated: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     gated.write("other.carob.yaml", (gated.path / "desk.carob.yaml").read_text())
     asked: list[int] = []
-    compare = journals.compare_runs
+    compare = comparisons.compare_runs
     monkeypatch.setattr(
-        journals, "compare_runs", lambda *given, **how: (asked.append(how["together"]), compare(*given, **how))[1]
+        comparisons, "compare_runs", lambda *given, **how: (asked.append(how["together"]), compare(*given, **how))[1]
     )
     gated.run()
     assert asked == [2, 2]
