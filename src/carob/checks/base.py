@@ -36,6 +36,7 @@ class CheckRequest(Struct, frozen=True):
 
     args: Mapping[str, object]
     path: tuple[str | int, ...]
+    problems: tuple[CheckProblem, ...] = ()
 
 
 class Check:

@@ -49,6 +49,7 @@ from carob.checks.effects.outcome import Outcome
 from carob.checks.effects.permitted import OnlyEffects
 from carob.checks.effects.resilience import AdmitsFailure, MaxRetries, NoEffectTwice
 from carob.checks.external import Code, TrustedCode, Unjudged, from_function
+from carob.checks.meaning import Meets, ReadCriterion
 from carob.checks.numbers.grounded import GroundedNumbers
 from carob.checks.numbers.required import MustGroundNumber
 from carob.checks.page.ui import Ui
@@ -58,6 +59,7 @@ from carob.checks.tools.calls import ToolCalls
 from carob.checks.tools.names import ToolCallF1, ToolCallsAny, ToolCallsNone, ToolsUsed, with_groups_named
 from carob.checks.tools.order import ToolOrder, ToolRequires, Trajectory
 from carob.checks.tools.validity import EndedByItself, ValidArguments
+from carob.criteria.decide import LabelReader
 from carob.errors import ConfigError, UsageError
 from carob.model.check import CheckProblem, CheckSpec, Declared, Field, ParsedCheck
 from carob.model.suite import Suite
@@ -79,7 +81,7 @@ CORE: tuple[type[Check], ...] = (
     GroundedNumbers, NoFalseSuccess, OnlyEffects, NoEffectTwice, MaxRetries, AdmitsFailure, NoLeak, InAnyTurn,
     AnswerEquals, AnswerJson, AnswerAt, MinWords, MaxWords, State, MaxToolCalls, MaxCalls, MaxSeconds,
     MaxFirstTokenSeconds, MaxSteps, MaxTokens, MaxCostUsd, AnswerText, JsonText, ResponseMatch, ToolCallF1, Spans,
-    ScoreOf, Code, RuleHolds, SharedRuleHolds,
+    ScoreOf, Code, RuleHolds, SharedRuleHolds, Meets,
 )  # fmt: skip
 
 ENTRY_POINTS = "carob.checks"
@@ -140,6 +142,12 @@ class CheckCatalog:
     def load(self) -> None:
         """Load the code of others now, so that what is wrong with it is reported before anything runs."""
         _ = self.classes
+        self.labels.index()
+
+    @cached_property
+    def labels(self) -> LabelReader:
+        """What people and the judge say of criteria in this project."""
+        return LabelReader(self.project)
 
     def find(self, name: str) -> type[Check] | None:
         """The check of this name; no other code than ours is loaded for one of ours."""
@@ -150,7 +158,8 @@ class CheckCatalog:
         expected = with_groups_named(expected)
         for cls in self._concerned(frozenset(expected)):
             for reading in cls.read_in(self.project, expected):
-                yield self._asked(cls.name, _encode(reading.args), reading.path)
+                parsed = self._asked(cls.name, _encode(reading.args), reading.path)
+                yield parsed._replace(problems=parsed.problems + reading.problems) if reading.problems else parsed
 
     def ask(self, name: str, args: Mapping[str, object], path: tuple[str | int, ...]) -> ParsedCheck:
         """The check of this name with these arguments, and what is wrong with it."""
@@ -227,7 +236,8 @@ class CheckCatalog:
                 raise UsageError(f"no check is called {name!r}.", fix=fix, slug="unknown-check")
             if cls is Code and self.project.trust_code:
                 cls = TrustedCode
-            return modify(msgspec.json.decode(raw, type=cls), raw)
+            check = msgspec.json.decode(raw, type=cls)
+            return modify(ReadCriterion(check, self.labels) if isinstance(check, Meets) else check, raw)
 
         return build
 

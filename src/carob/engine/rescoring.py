@@ -27,6 +27,7 @@ from carob.suites import load, loads
 from carob.suites.documents.source import SuiteSource, source
 from carob.suites.fault_keys import add_target_surroundings
 from carob.suites.selection import Selection
+from carob.targets.catalog import agent_name
 from carob.targets.config import Config
 from carob.text.clean import text
 
@@ -130,7 +131,11 @@ def rescore(
 
     A suite may hold secrets that the journal does not: those of the configuration that holds here are left out again.
     """
-    project, catalog = config.project, catalog_for(config.project)
+    identity = recorded.header.options.get("target", {})
+    by = suite.file if suite is not None else recorded.header.suite
+    project = config.project.judging(agent_name(recorded.header.target, identity), by)
+    catalog = catalog_for(project)
+    catalog.labels.index()
     further = select_reports(reports, project, [recorded.path, recorded.header.suite])
     began = now().isoformat(timespec="milliseconds")
     header = structs.replace(recorded.header, started_at=began, derived_from=text(recorded.path))
@@ -138,7 +143,6 @@ def rescore(
     judge: Judge = OwnCases(recorded, catalog, allow_unjudged)
     if suite is not None:
         redactor = configured_redactor(config)
-        identity = recorded.header.options.get("target", {})
         suite = resolve_sentences(_as_selected(suite, recorded.header.options), identity.get("ui_vocabulary", {}))
         cases = [add_target_surroundings(case, identity) for case in suite.cases]
         judge = SuiteCases(recorded, {case.id: case for case in cases}, redactor, catalog)

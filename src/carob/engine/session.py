@@ -38,6 +38,7 @@ from carob.scoring.tally import Tally
 from carob.suites.fault_keys import add_target_surroundings
 from carob.suites.selection import Selection, is_meant, select
 from carob.targets.capabilities import refuse_unreachable, version_of
+from carob.targets.catalog import agent_name
 from carob.targets.config import HIDDEN, Config
 from carob.text.clean import text
 from carob.version import __version__
@@ -296,7 +297,8 @@ async def run_suite(
     if suite_target:
         request = structs.replace(request, options={**suite.target_options, **request.options})
     agent, how, request = settle(target or suite_target, how, request, config, chosen)
-    return await Session(chosen, agent, how, request, results_dir, config.project).run(previous)
+    project = config.project.judging(agent_name(text(agent.name), agent.identity), suite.file)
+    return await Session(chosen, agent, how, request, results_dir, project).run(previous)
 
 
 async def resume_suite(

@@ -14,9 +14,9 @@ from msgspec import Struct, structs
 from carob.checks.catalog import CheckCatalog
 from carob.journal.limits import cap_trace
 from carob.model.run import CaseRecord, Item
-from carob.model.suite import Case
+from carob.model.suite import MEETS, Case
 from carob.model.trace import Trace, TraceError
-from carob.model.verdict import CaseStatus
+from carob.model.verdict import CaseStatus, CheckResult
 from carob.proxy.faults.world import CaseWorld
 from carob.redaction.redactor import Redactor
 from carob.scoring import verdicts
@@ -101,6 +101,8 @@ def finish_case(
     case, error = item.case, trace.error
     trace = cap_trace(trace)
     results = () if catalog is None else verdicts.case_results(case, trace, catalog)
+    if catalog is not None and any(spec.name == MEETS for _, spec in case.all_checks):
+        results = _read_as_kept(case, trace, results, redactor, catalog)
     verdict = verdicts.case_verdict(case, results, error)
     if context is not None and context.attached:
         attachments = context.keep_attached(passed=verdict.status is CaseStatus.PASS)
@@ -114,6 +116,16 @@ def finish_case(
     kind, wait = (error.kind, error.retry_after) if error else ("", None)
     notices = tuple(map(redactor.message, context.notices)) if context is not None else ()
     return CaseResult(Contribution.of_record(record), duration_ms, msgspec.Raw(line), kind, wait, notices)
+
+
+def _read_as_kept(
+    case: Case, trace: Trace, results: tuple[CheckResult, ...], redactor: Redactor, catalog: CheckCatalog
+) -> tuple[CheckResult, ...]:
+    """The results, those of criteria by the trace as the journal holds it: its evidence is known again by its hash."""
+    if not redactor.finds(_encode(trace)):
+        return results
+    kept = verdicts.case_results(case, redactor.trace(trace), catalog)
+    return tuple(new if old.name == MEETS else old for old, new in zip(results, kept, strict=True))
 
 
 async def run_target(case: Case, target: Target, timeout: float, context: RunContext) -> Trace:

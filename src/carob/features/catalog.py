@@ -8,6 +8,7 @@ NAMES = (
     "compare",
     "matrix",
     "viewer",
+    "labels",
     "check",
     "watch",
     "guard",

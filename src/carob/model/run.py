@@ -15,7 +15,7 @@ from carob.model.cost import NOTHING_SPENT, Spent
 from carob.model.sequential import SequentialTest
 from carob.model.suite import Case
 from carob.model.trace import Trace
-from carob.model.verdict import CaseStatus, Verdict
+from carob.model.verdict import CaseStatus, Criteria, Verdict
 
 FORMAT = 1
 MATRIX = "matrix"
@@ -168,6 +168,8 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
     spent: Spent = NOTHING_SPENT
     guard: GuardSummary | None = None
     """None: no guard refused a call."""
+    criteria: Criteria | None = None
+    """None: there was no criterion."""
 
     @property
     def judged(self) -> int:

@@ -24,6 +24,7 @@ DEFAULT_WEIGHTS: dict[str, float] = {
     Group.BUDGET: 0.10,
     Group.RULES: 0.35,
     Group.WORKSPACE: 0.35,
+    Group.MEANING: 0.35,
 }
 ALWAYS_HARD = frozenset((Group.RULES,))
 """Groups in which a failed check fails the case, whatever its threshold."""
@@ -155,18 +156,21 @@ class Suite(Struct, frozen=True, kw_only=True):
 
 UNJUDGED = "unjudged"
 """The name of the check that only says what another tool must judge."""
+MEETS = "meets"
+"""The name of the check of a criterion, which a reader judges."""
+_BY_READERS = frozenset((UNJUDGED, MEETS))
 
 
 def leave_unjudged(case: Case, allowed: bool) -> Case:
     """The case with what is not judged left to another tool, or not; most cases hold nothing of that kind."""
-    if case.scoring.allow_unjudged is allowed or not any(spec.name == UNJUDGED for _, spec in case.all_checks):
+    if case.scoring.allow_unjudged is allowed or not any(spec.name in _BY_READERS for _, spec in case.all_checks):
         return case
     return structs.replace(case, scoring=structs.replace(case.scoring, allow_unjudged=allowed))
 
 
 def judged_part(case: Case) -> Case:
-    """The case without what only another tool can judge."""
-    return without_checks(case, lambda spec: spec.name == UNJUDGED)
+    """The case without what only a reader or another tool can judge."""
+    return without_checks(case, lambda spec: spec.name in _BY_READERS)
 
 
 def without_checks(case: Case, left_out: Callable[[CheckSpec], bool]) -> Case:

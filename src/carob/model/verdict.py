@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from typing import Literal
 
 from msgspec import Struct
 
@@ -22,6 +24,7 @@ class Group(StrEnum):
     BUDGET = "budget"
     RULES = "rules"
     WORKSPACE = "workspace"
+    MEANING = "meaning"
 
 
 class Status(StrEnum):
@@ -62,6 +65,39 @@ class EvidenceLocation(Struct, frozen=True, omit_defaults=True, gc=False):
     index: int | None = None
 
 
+class Reading(Struct, frozen=True, omit_defaults=True, gc=False):
+    """A criterion and the evidence for it, by their hashes, and who decided it: nobody, people or a judge."""
+
+    criterion: str
+    evidence: str
+    by: Literal["", "person", "judge"] = ""
+    thinks: str = ""
+    """What the configured judge thinks, where it was asked."""
+
+
+class Criteria(Struct, frozen=True, omit_defaults=True, gc=False):
+    """How many criteria were decided by whom; of those that were not, what the judge thinks."""
+
+    by_people: int = 0
+    by_judge: int = 0
+    unjudged: int = 0
+    thinks: dict[str, int] = {}
+
+    @classmethod
+    def of(cls, readings: Iterable[Reading]) -> Criteria | None:
+        """None where there is no criterion."""
+        readings = list(readings)
+        by = Counter(reading.by for reading in readings)
+        thinks = Counter(reading.thinks for reading in readings if reading.thinks and not reading.by)
+        return cls(by["person"], by["judge"], by[""], dict(sorted(thinks.items()))) if readings else None
+
+    def __add__(self, other: Criteria) -> Criteria:
+        thinks = dict(sorted((Counter(self.thinks) + Counter(other.thinks)).items()))
+        return Criteria(
+            self.by_people + other.by_people, self.by_judge + other.by_judge, self.unjudged + other.unjudged, thinks
+        )
+
+
 class CheckResult(Struct, frozen=True, omit_defaults=True, gc=False):
     """One judged check with its evidence."""
 
@@ -73,6 +109,8 @@ class CheckResult(Struct, frozen=True, omit_defaults=True, gc=False):
     at: EvidenceLocation | None = None
     turn: int | None = None
     """The turn of the conversation that it judges, from 1; None: all of it, or there is but one."""
+    reading: Reading | None = None
+    """Of a criterion: what identifies it, and who decided it."""
 
     @property
     def rule_id(self) -> str:
@@ -115,6 +153,7 @@ class Shortfall(Struct, frozen=True, omit_defaults=True, gc=False):
     count: int = 0
     rules: str = ""
     """The rules that were judged, each with a sign that says whether it was triggered: `RuleMarks`."""
+    criteria: Criteria | None = None
 
 
 NOTHING_SHORT = Shortfall()
@@ -184,12 +223,15 @@ class Verdict(Struct, frozen=True, omit_defaults=True, gc=False):
     def shortfall(self) -> Shortfall:
         """Why it is PARTIAL, if it is, and how much of it is not judged."""
         rules = mark_rules(self.checks)
+        criteria = Criteria.of(check.reading for check in self.checks if check.reading is not None)
         if self.status is CaseStatus.PASS and not self.left_to_others:
-            return Shortfall(rules=rules) if rules else NOTHING_SHORT
+            return Shortfall(rules=rules, criteria=criteria) if rules or criteria else NOTHING_SHORT
         statuses = [check.status for check in self.checks]
         count = statuses.count(Status.UNJUDGED)
         if self.status is not CaseStatus.PARTIAL:
-            return Shortfall(count=count, rules=rules) if count or rules else NOTHING_SHORT
+            return Shortfall(count=count, rules=rules, criteria=criteria) if count or rules or criteria else NOTHING_SHORT
         failed, unknown = Status.FAILED in statuses, Status.UNKNOWN in statuses
         unjudged = count > 0 and not self.left_to_others
-        return Shortfall(failed=failed, unknown=unknown, unjudged=unjudged, count=count, rules=rules)
+        return Shortfall(
+            failed=failed, unknown=unknown, unjudged=unjudged, count=count, rules=rules, criteria=criteria
+        )

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct, field, structs
 
 from carob.errors import ConfigError
 from carob.model.cost import TokenPrices
@@ -82,9 +82,17 @@ class Project(Struct, frozen=True):
     """What evaluators of other tools mean, in the fields of `expected`."""
     trust_code: bool = False
     """Whether the user of this run trusts the code that suites hold; no file can say so."""
+    agent: str = ""
+    """The agent whose answers are judged, where that is known: a judge's licence is for one agent."""
+    suite_folder: str = ""
+    """The folder of the suite that is judged, where that is known."""
 
     def __hash__(self) -> int:
         return hash((self.folder, self.file, self.trust_code))
+
+    def judging(self, agent: str, suite: str) -> Project:
+        """The project while answers of this agent to this suite are judged."""
+        return structs.replace(self, agent=agent, suite_folder=os.path.dirname(os.path.join(self.folder, suite)))
 
     @property
     def root(self) -> Path:

@@ -34,8 +34,22 @@ def counts(summary: Summary) -> str:
         "known to fail": summary.xfailed,
         "skipped": summary.skipped,
     }
-    unjudged = f"; {pluralize(summary.unjudged, 'expectation')} not judged" if summary.unjudged else ""
-    return ", ".join([f"{summary.passed} passed", *_nonzero(outcomes)]) + unjudged + _format_untested(summary)
+    others = summary.unjudged - (summary.criteria.unjudged if summary.criteria is not None else 0)
+    unjudged = f"; {pluralize(others, 'expectation')} not judged" if others else ""
+    said = f"; {criteria_words(summary)}" if summary.criteria is not None else ""
+    return ", ".join([f"{summary.passed} passed", *_nonzero(outcomes)]) + unjudged + said + _format_untested(summary)
+
+
+def criteria_words(summary: Summary) -> str:
+    """`6 criteria: 3 by people, 2 by the judge, 1 not judged (the judge thinks: not met)`."""
+    criteria = summary.criteria
+    if criteria is None:
+        return ""
+    total = criteria.by_people + criteria.by_judge + criteria.unjudged
+    thinks = ", ".join(_nonzero({word: count for word, count in criteria.thinks.items()}, of=criteria.unjudged))
+    parts = {"by people": criteria.by_people, "by the judge": criteria.by_judge, "not judged": criteria.unjudged}
+    shown = ", ".join(_nonzero(parts)) + (f" (the judge thinks: {thinks})" if thinks else "")
+    return f"{total} {'criterion' if total == 1 else 'criteria'}: {shown}"
 
 
 def untested_words(summary: Summary) -> str:
@@ -53,8 +67,9 @@ def _format_untested(summary: Summary) -> str:
     return f"; {len(names)} of {pluralize(summary.rules, 'rule')} not tested ({shown})"
 
 
-def _nonzero(counts: dict[str, int]) -> list[str]:
-    return [f"{count} {word}" for word, count in counts.items() if count]
+def _nonzero(counts: dict[str, int], of: int = 0) -> list[str]:
+    """`3 failed`; the word alone where it is all there is `of` them."""
+    return [word if count == of == 1 else f"{count} {word}" for word, count in counts.items() if count]
 
 
 def _why_partial(summary: Summary) -> str:

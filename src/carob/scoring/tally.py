@@ -12,7 +12,7 @@ from carob.model.cost import COST, NOTHING_SPENT, ONE_RUN, Spent, count_spent
 from carob.model.run import CaseRecord, Header, Summary
 from carob.model.sequential import SequentialTest
 from carob.model.suite import Case
-from carob.model.verdict import NOTHING_SHORT, CaseStatus, RuleMarks, Shortfall, Verdict
+from carob.model.verdict import NOTHING_SHORT, CaseStatus, Criteria, RuleMarks, Shortfall, Verdict
 from carob.scoring.guarded import GUARD, GuardTally, Refusals, read_refusals
 from carob.scoring.intervals import Estimate, Runs, group_clusters, pass_rate
 
@@ -106,6 +106,7 @@ class Tally:
     _unknown_in: set[int] = field(default_factory=set)
     _unjudged_in: set[int] = field(default_factory=set)
     _unjudged: int = 0
+    _criteria: Criteria | None = None
     _rules: RuleMarks = field(default_factory=RuleMarks)
     _clusters: dict[str, Counter[Runs]] = field(default_factory=dict)
     _cluster_of: dict[int, str] = field(default_factory=dict)
@@ -141,6 +142,8 @@ class Tally:
         self._unjudged += short.count
         if short.rules:
             self._rules.add(short.rules)
+        if short.criteria is not None:
+            self._criteria = short.criteria if self._criteria is None else self._criteria + short.criteria
         if outcome.refusals is not None:
             self._guard.add(index, outcome.refusals)
             self._refused_as[index] = status
@@ -217,6 +220,7 @@ class Tally:
             partial_unknown=len(self._unknown_in if partly is None else (self._unknown_in | undecided) & partly),
             partial_unjudged=len(self._unjudged_in if partly is None else self._unjudged_in & partly),
             unjudged=self._unjudged,
+            criteria=self._criteria,
             rules=len(self._rules.own | self._rules.shared),
             untested_rules=self._rules.untested,
             is_untested=bool(self._rules.own) and not any(self._rules.own.values()),

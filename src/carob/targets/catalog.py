@@ -44,6 +44,12 @@ RECORDED = frozenset(kind.name for kind in CORE if kind.is_recorded)
 ENTRY_POINTS = "carob.targets"
 
 
+def agent_name(name: str, identity: Mapping[str, object]) -> str:
+    """The agent of a target, by its name and identity; empty where recorded answers do not say whose they are."""
+    named, kind = str(identity.get("agent", "")), str(identity.get("use", "")).partition(":")[0]
+    return named or ("" if kind in RECORDED else name)
+
+
 def build(config: TargetConfig) -> Target:
     """The target that a configuration asks for, with all that is around it, ready to be opened."""
     kind = find_kind(config.kind)

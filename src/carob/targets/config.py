@@ -27,7 +27,7 @@ Options = TypeVar("Options", bound=Struct)
 
 _BEHAVIOUR = (
     *("use", "name", "python_path", "env", "setup", "teardown", "database", "ui_vocabulary", "success", "tool_names"),
-    *("plain_text", "ignore_tools", "telemetry", "mcp_record", "mcp_complete", "mcp_approvals", "stubs", "faults"),
+    *("agent", "plain_text", "ignore_tools", "telemetry", "mcp_record", "mcp_complete", "mcp_approvals", "stubs", "faults"),
 )
 HIDDEN = frozenset({"headers", "cookies", "start_env"})
 """Options whose values are distinguished in a journal but never shown."""
@@ -64,6 +64,8 @@ class _TargetBase(Struct, frozen=True, kw_only=True):
     """What answers instead of tools in every case, as a suite spells it."""
     faults: tuple[object, ...] = ()
     """What goes wrong around the agent in every case, as a suite spells it."""
+    agent: str = ""
+    """The agent whose answers these are, for the licence of a judge: the name of the target, if it is not recorded."""
     workspace: WorkspaceSettings | None = None
     """A folder that each case gets a copy of."""
     evidence: tuple[Evidence, ...] = DEFAULT_EVIDENCE

@@ -1,0 +1,162 @@
+"""`labels/` on disk: lines that people and processes append, and what was read, each under its hash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from carob.criteria.identity import Evidence
+from carob.criteria.records import Label, Opinion
+from carob.errors import ArtifactError, ConfigError
+from carob.text.wording import shorten
+
+LABELS: Final = "labels.jsonl"
+OPINIONS: Final = "opinions.jsonl"
+EVIDENCE: Final = "evidence"
+FIX: Final = "Correct the line, or remove it."
+Line = TypeVar("Line", Label, Opinion)
+
+
+class LabelFiles(Struct, frozen=True):
+    """The lines of a folder of labels. `torn`: what was cut off at the end of a file, to be reported."""
+
+    labels: tuple[Label, ...] = ()
+    opinions: tuple[Opinion, ...] = ()
+    torn: tuple[str, ...] = ()
+
+
+def read_files(folder: Path) -> LabelFiles:
+    """Read a folder of labels; one that is not there has none. Raises ConfigError with the line that is wrong."""
+    torn: list[str] = []
+    labels = tuple(_read_lines(folder / LABELS, Label, torn))
+    opinions = tuple(_read_lines(folder / OPINIONS, Opinion, torn))
+    for sha256 in sorted({label.evidence for label in labels}):
+        read_evidence(folder, sha256)
+    return LabelFiles(tuple(dict.fromkeys(labels)), tuple(dict.fromkeys(opinions)), tuple(torn))
+
+
+def state_of(folder: Path) -> tuple[tuple[int, int, int], ...]:
+    """What changes when a line is added."""
+    return tuple(_state(folder / name) for name in (LABELS, OPINIONS))
+
+
+def _state(path: Path) -> tuple[int, int, int]:
+    try:
+        state = os.lstat(path)
+    except OSError:
+        return (0, 0, 0)
+    return (state.st_ino, state.st_size, state.st_mtime_ns)
+
+
+def _read_lines(path: Path, form: type[Line], torn: list[str]) -> Iterator[Line]:
+    data = _read_file(path)
+    if data is None:
+        return
+    decode = msgspec.json.Decoder(form).decode
+    lines = data.split(b"\n")
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        where = f"{path}:{number}"
+        try:
+            entry = decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            if number == len(lines) and not isinstance(error, msgspec.ValidationError):
+                torn.append(f"{where}: the last line is incomplete and was left out. [torn-line]")
+                continue
+            why = shorten(str(error), 200)
+            raise ConfigError(f"not a line of {path.name}: {why}.", where=where, fix=FIX, slug="bad-label") from error
+        if problem := entry.problem:
+            raise ConfigError(problem, where=where, fix=FIX, slug="bad-label")
+        yield entry
+
+
+def _read_file(path: Path) -> bytes | None:
+    """A file of the folder; None where there is none. A link is refused: it may lead out of the project."""
+    try:
+        mode = os.lstat(path).st_mode
+        if stat.S_ISREG(mode):
+            return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ConfigError(f"it cannot be read: {error.strerror}.", where=str(path), slug="bad-label") from error
+    fix = "Put the file itself there."
+    raise ConfigError("it is a link, or not a plain file.", where=str(path), fix=fix, slug="bad-label")
+
+
+def read_evidence(folder: Path, sha256: str) -> Evidence | None:
+    """What was read under this hash; None where only the hash was kept."""
+    path = folder / EVIDENCE / f"{sha256}.json"
+    if path.parent.is_symlink():
+        raise ConfigError("it is a link.", where=str(path.parent), fix="Put the folder itself there.", slug="bad-label")
+    data = _read_file(path)
+    if data is None:
+        return None
+    if hashlib.sha256(data).hexdigest() != sha256:
+        fix = "Restore it from git, or remove it: the labels hold without it."
+        raise ConfigError("the evidence was changed: its hash is not its name.", where=str(path), fix=fix)
+    content: Any = json.loads(data)
+    return Evidence(content if isinstance(content, dict) else {})
+
+
+def add_evidence(folder: Path, evidence: Evidence) -> None:
+    """Keep what was read, whole or not at all."""
+    path = folder / EVIDENCE / f"{evidence.sha256}.json"
+    if path.exists():
+        return
+    with _explain_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        temporary.write_bytes(evidence.data)
+        temporary.rename(path)
+
+
+def add_line(folder: Path, line: Label | Opinion) -> None:
+    """Append a line; it is on disk when this returns. Two processes may append at once."""
+    import fcntl
+
+    path = folder / (LABELS if isinstance(line, Label) else OPINIONS)
+    with _explain_errors(path):
+        folder.mkdir(parents=True, exist_ok=True)
+        flags = os.O_CREAT | os.O_APPEND | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(path, flags, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            size = os.fstat(descriptor).st_size
+            ending = b"" if not size or os.pread(descriptor, 1, size - 1) == b"\n" else _settle_torn(descriptor, size)
+            os.write(descriptor, ending + msgspec.json.encode(line) + b"\n")
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _settle_torn(descriptor: int, size: int) -> bytes:
+    """End a last line that lacks only its end; remove one that was never whole, and so never acknowledged."""
+    data = os.pread(descriptor, size, 0)
+    start = data.rfind(b"\n") + 1
+    try:
+        msgspec.json.decode(data[start:])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        os.ftruncate(descriptor, start)
+        return b""
+    return b"\n"
+
+
+@contextmanager
+def _explain_errors(path: Path) -> Iterator[None]:
+    """Say in one line why a file cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise ArtifactError(f"it cannot be written: {why}.", where=str(path)) from error

@@ -1,0 +1,20 @@
+"""What the rest of Carob knows of this feature."""
+
+from carob.plugins.features import Command, Feature
+
+FEATURE = Feature(
+    name="labels",
+    summary="people decide criteria, and a model as far as their labels show that it can",
+    commands=(
+        Command(
+            "label",
+            "See what happened",
+            "Decide criteria that only a reader can judge, one key for each answer.",
+            "carob.features.labels.cli:command",
+        ),
+    ),
+    settings={
+        "labels": "carob.criteria.settings:LabelSettings",
+        "judge": "carob.criteria.settings:JudgeSettings",
+    },
+)
