@@ -142,7 +142,6 @@ class CheckCatalog:
     def load(self) -> None:
         """Load the code of others now, so that what is wrong with it is reported before anything runs."""
         _ = self.classes
-        self.labels.index()
 
     @cached_property
     def labels(self) -> LabelReader:

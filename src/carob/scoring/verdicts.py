@@ -46,15 +46,22 @@ def case_results(case: Case, trace: Trace, catalog: CaseCatalog) -> tuple[CheckR
         return () if trace.error else tuple([run_check(check, trace) for check in catalog.checks(case.checks)])
     results: list[CheckResult] = []
     for number, turn in enumerate(case.turns, 1):
-        recorded = trace.turns[number - 1] if number <= len(trace.turns) else None
+        recorded = trace_of_turn(trace, number)
         if trace.error and (recorded is None or recorded.error):
             return tuple(results)
-        earlier = trace.turns[: number - 1]
-        recorded = recorded and structs.replace(recorded, earlier=earlier, setup_calls=trace.setup_calls)
         results += _in_turn(number, catalog.checks(turn.checks), recorded)
     if not trace.error:
         results += [run_check(check, trace) for check in catalog.checks(case.checks)]
     return tuple(results)
+
+
+def trace_of_turn(trace: Trace, number: int | None) -> Trace | None:
+    """What the checks of a turn judge, with the turns before it; all of it where there is no number."""
+    if number is None:
+        return trace
+    if number > len(trace.turns):
+        return None
+    return structs.replace(trace.turns[number - 1], earlier=trace.turns[: number - 1], setup_calls=trace.setup_calls)
 
 
 def _in_turn(number: int, checks: Sequence[CompiledCheck], turn: Trace | None) -> Iterator[CheckResult]:
@@ -124,6 +131,10 @@ def _is_open(results: Sequence[CheckResult], statuses: set[Status], soft: SoftSc
 
 def _not_judged(results: Sequence[CheckResult], statuses: set[Status]) -> str:
     count = sum(result.status is Status.UNJUDGED for result in results)
+    if any(result.reading is not None for result in results):
+        criteria = sum(result.reading is not None and result.status is Status.UNJUDGED for result in results)
+        missing = f"{criteria} {'criteria' if criteria != 1 else 'criterion'} not judged: label {'them' if criteria > 1 else 'it'}"
+        return f"{missing} with carob label" + (f"; {count - criteria} for another tool" if count > criteria else "")
     if not statuses:
         return "nothing was judged: only another tool can judge what it expects"
     missing = f"{pluralize(count, 'expectation')} not judged: another tool must judge {'them' if count > 1 else 'it'}"

@@ -158,6 +158,8 @@ def next_steps(run: RunView) -> list[tuple[str, str]]:
         steps.append(("run the rest", f"carob resume {journal}"))
     elif arguments := _to_rerun(run.summary):
         steps.append(("run these again", f"carob rerun {journal}{arguments}".rstrip()))
+    if run.summary.criteria is not None and run.summary.criteria.unjudged:
+        steps.insert(0, ("label the criteria", f"carob label {journal}"))
     if steps:
         steps.append(("look at them", f"carob view {terminal(shlex.quote(os.path.dirname(run.path) or '.'))}"))
     return steps
