@@ -109,7 +109,9 @@ def test_evidence_is_what_the_criterion_sees() -> None:
     assert evidence_of(_trace(final_message="Done!"), ("user", "answer")) != first
     assert canonical({"b": "e\u0301\r\n", "a": 1.0}) == '{"a":1.0,"b":"é\\n"}'.encode()
     kept = msgspec.json.decode(msgspec.json.encode(_trace(tool_calls=(ToolCall("pay", {"n": (1, 2)}),))), type=Trace)
-    assert evidence_of(kept, ("calls",)) == evidence_of(_trace(tool_calls=(ToolCall("pay", {"n": [1, 2]}),)), ("calls",))
+    assert evidence_of(kept, ("calls",)) == evidence_of(
+        _trace(tool_calls=(ToolCall("pay", {"n": [1, 2]}),)), ("calls",)
+    )
 
 
 @pytest.mark.parametrize(
@@ -137,7 +139,9 @@ def test_a_removed_secret_is_shown_as_the_journal_holds_it() -> None:
 
 
 def test_a_quote_is_from_what_the_agent_made() -> None:
-    evidence = Evidence({"user": ["only the user"], "answer": "It costs\n 5 EUR", "calls": [{"result": {"fee": "café"}}]})
+    evidence = Evidence(
+        {"user": ["only the user"], "answer": "It costs\n 5 EUR", "calls": [{"result": {"fee": "café"}}]}
+    )
     assert is_quoted("costs 5", evidence)
     assert is_quoted("cafe\u0301", evidence)
     assert not is_quoted("only the user", evidence)

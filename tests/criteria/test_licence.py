@@ -66,7 +66,11 @@ def _xstest() -> dict[str, dict[str, str]]:
 def _licensed(agent: str, source: str) -> dict[str, tuple[int, int, bool]]:
     """Of a judge on the answers of an agent: how many labels, how many wrong, and whether that is a licence."""
     rows = _xstest()[agent]
-    kept = [(i, truth, said) for i, (truth, said) in enumerate(zip(rows["people"], rows[source], strict=True)) if truth != "p"]
+    kept = [
+        (i, truth, said)
+        for i, (truth, said) in enumerate(zip(rows["people"], rows[source], strict=True))
+        if truth != "p"
+    ]
     labels = tuple(label(i, WORDS[truth], i) for i, truth, _ in kept)
     opinions = tuple(opinion(i, WORDS[said], i) for i, _, said in kept)
     index = Index(LabelFiles(labels, opinions), Judge("j"))
@@ -148,9 +152,7 @@ def test_people_who_disagree_refuse_the_criterion() -> None:
 
 def test_a_family_shares_labels_but_each_criterion_shows_five() -> None:
     texts = [f"names fact {n}" for n in "abcdefghi"]
-    made = [
-        (label(f"{text} {i}", "not met", i, text=text, family="facts"), text) for text in texts for i in range(5)
-    ]
+    made = [(label(f"{text} {i}", "not met", i, text=text, family="facts"), text) for text in texts for i in range(5)]
     labels = [one for one, _ in made]
     right = [opinion("", "not met", i, criterion=one.criterion).__class__(
         judge="j", criterion=one.criterion, evidence=one.evidence, verdict="not met", at=one.at, kind="first"

@@ -52,6 +52,7 @@ CASE = Case(id="A", prompt="p", checks=())
 
 WITHOUT_SAMPLE = {
     "unjudged": "it holds what only another tool can judge, so that no answer passes or fails",
+    "meets": "its text is judged by people, for exactly one answer each: tests/criteria holds what they decide",
     "code": "it runs nothing unless the user trusts it; then its verdict is that of the code",
 }
 """Keys that no answer can pass or fail."""

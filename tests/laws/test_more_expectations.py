@@ -154,6 +154,7 @@ REPLACED = {
     "trajectory": "it asks for calls",
     "grounded_numbers": "it has one value",
     "code": WITHOUT_SAMPLE["code"],
+    "meets": WITHOUT_SAMPLE["meets"],
     "unjudged": WITHOUT_SAMPLE["unjudged"],
 }
 """Prohibitions that `defaults` may lose to a case."""

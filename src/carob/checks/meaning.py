@@ -28,19 +28,24 @@ class CriterionRule(TypedDict):
     sees: NotRequired[
         Annotated[
             list[Part],
-            Meta(min_length=1, description="What a reader is shown: `user`, `answer`, `calls`, `page`. The first two if not given."),
+            Meta(
+                min_length=1,
+                description="What a reader is shown: `user`, `answer`, `calls`, `page`. The first two if not given.",
+            ),
         ]
     ]
     family: NotRequired[
         Annotated[Phrase, Meta(description="Criteria of one family share labels when a judge is tested.")]
     ]
     absence: NotRequired[
-        Annotated[Literal[True], Meta(description="The criterion says what must be missing, so a judge need not quote.")]
+        Annotated[
+            Literal[True], Meta(description="The criterion says what must be missing, so a judge need not quote.")
+        ]
     ]
 
 
 class Meets(Check, Struct, frozen=True):
-    """The answer meets a criterion that only a reader can judge: people's labels decide, else a judge with a licence."""
+    """The answer meets a criterion that only a reader can judge: by people's labels, else a judge with a licence."""
 
     name: ClassVar = MEETS
     group: ClassVar = Group.MEANING

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -83,7 +82,9 @@ def _why_not_licensed(question: Question, opinion: Opinion, agent: Agent, index:
         return licence.refused
     if not licence.is_given:
         kind = "bad" if licence.direction == "met" else "good"
-        return f"no licence for {opinion.verdict!r} yet, {licence.labels} {kind} answers labelled, {licence.wrong} wrong"
+        return (
+            f"no licence for {opinion.verdict!r} yet, {licence.labels} {kind} answers labelled, {licence.wrong} wrong"
+        )
     returned = index.models_returned(scope)
     return "" if returned == {opinion.model_returned} else EARNED_ELSEWHERE
 
@@ -124,5 +125,3 @@ class LabelReader:
                 judge = Judge(settings.identity, settings.false_pass, settings.false_fail)
             self._index, self._state = Index(read_files(folder), judge), state
         return self._index
-
-

@@ -20,6 +20,7 @@ LEAST_DOUBLE: Final = 10
 LEAST_STEADY: Final = 20
 """So many answers that a judge was asked about again show whether it is steady."""
 OWN_IN_FAMILY: Final = 5
+NO_FILES: Final = LabelFiles()
 DIRECTIONS: tuple[Direction, ...] = ("met", "not met")
 _UNSTEADY: Mapping[Kind, str] = {
     "again": "changes when asked again",
@@ -92,7 +93,7 @@ def percent_up(share: float) -> str:
 class Index:
     """What the lines of a folder say, whatever their order."""
 
-    def __init__(self, files: LabelFiles = LabelFiles(), judge: Judge | None = None) -> None:
+    def __init__(self, files: LabelFiles = NO_FILES, judge: Judge | None = None) -> None:
         self.files = files
         self.judge = judge
         self._licences: dict[tuple[Scope, Direction], Licence] = {}
@@ -143,7 +144,8 @@ class Index:
                 if not lines or moment(lines[0].at) == moment(label.at):
                     lines.append(label)
         return [
-            lines[0] if _one({line.verdict for line in lines}) is not None else None for _, lines in sorted(firsts.items())
+            lines[0] if _one({line.verdict for line in lines}) is not None else None
+            for _, lines in sorted(firsts.items())
         ]
 
     def opinion(self, pair: Pair, kind: Kind = "first") -> Opinion | None:

@@ -229,9 +229,9 @@ class Verdict(Struct, frozen=True, omit_defaults=True, gc=False):
         statuses = [check.status for check in self.checks]
         count = statuses.count(Status.UNJUDGED)
         if self.status is not CaseStatus.PARTIAL:
-            return Shortfall(count=count, rules=rules, criteria=criteria) if count or rules or criteria else NOTHING_SHORT
+            return (
+                Shortfall(count=count, rules=rules, criteria=criteria) if count or rules or criteria else NOTHING_SHORT
+            )
         failed, unknown = Status.FAILED in statuses, Status.UNKNOWN in statuses
         unjudged = count > 0 and not self.left_to_others
-        return Shortfall(
-            failed=failed, unknown=unknown, unjudged=unjudged, count=count, rules=rules, criteria=criteria
-        )
+        return Shortfall(failed=failed, unknown=unknown, unjudged=unjudged, count=count, rules=rules, criteria=criteria)

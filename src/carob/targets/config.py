@@ -27,7 +27,17 @@ Options = TypeVar("Options", bound=Struct)
 
 _BEHAVIOUR = (
     *("use", "name", "python_path", "env", "setup", "teardown", "database", "ui_vocabulary", "success", "tool_names"),
-    *("agent", "plain_text", "ignore_tools", "telemetry", "mcp_record", "mcp_complete", "mcp_approvals", "stubs", "faults"),
+    *(
+        "agent",
+        "plain_text",
+        "ignore_tools",
+        "telemetry",
+        "mcp_record",
+        "mcp_complete",
+        "mcp_approvals",
+        "stubs",
+        "faults",
+    ),
 )
 HIDDEN = frozenset({"headers", "cookies", "start_env"})
 """Options whose values are distinguished in a journal but never shown."""

@@ -16,8 +16,7 @@ import pytest
 from carob.cli.main import run
 from carob.criteria.decide import LabelReader
 from carob.criteria.files import LABELS, add_line, read_files
-from carob.criteria.records import Pair
-from carob.features.labels.items import Item, pending, read_items
+from carob.features.labels.items import read_items
 from carob.features.labels.session import Session
 from carob.journal.reader import Journal
 from carob.plugins.project import find_project
@@ -29,7 +28,10 @@ SUITE = {
         {
             "id": f"c{i}",
             "prompt": f"Where is parcel {i}?",
-            "expected": {"must_not_say": ["idiot"], "meets": ["is polite", {"says": "names a day", "sees": ["answer"]}]},
+            "expected": {
+                "must_not_say": ["idiot"],
+                "meets": ["is polite", {"says": "names a day", "sees": ["answer"]}],
+            },
         }
         for i in range(3)
     ],
@@ -59,7 +61,9 @@ def _session(desk: Path, person: str) -> Session:
     return Session(items, LabelReader(find_project(desk)), person)
 
 
-def test_six_keys_give_a_verdict(desk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_six_keys_give_a_verdict(
+    desk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert _label(monkeypatch, "ymmmmmm", "--by", "ana") == 0
     shown = capsys.readouterr().out
     assert "3 passed; 6 criteria: 6 by people" in shown

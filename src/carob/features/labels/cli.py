@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -41,5 +40,3 @@ def command(journals: tuple[str, ...], by: str | None, queue: Any, status: bool,
             click.echo(line)
         return ExitCode.OK
     return work.label_runs(journals, by, queue, yes)
-
-
