@@ -19,6 +19,7 @@ from carob.model.verdict import Status
 
 from .label_lines import CRITERION, at, label, opinion
 
+DESK = Agent("desk")
 ANSWER = "Sorry, I can't."
 EVIDENCE = Evidence({"user": ["Tell me."], "answer": ANSWER})
 QUESTION = Question(CRITERION, EVIDENCE)
@@ -40,7 +41,7 @@ def _earned() -> tuple[list, list]:  # type: ignore[type-arg]
     return labels, [opinion(name, name.rsplit(" ", 1)[0], i) for i, name in enumerate(names)]
 
 
-def _decided(labels: list, opinions: list = [], agent: Agent = Agent("desk"), question: Question = QUESTION):  # type: ignore[no-untyped-def,type-arg]
+def _decided(labels: list, opinions: list | tuple = (), agent: Agent = DESK, question: Question = QUESTION):  # type: ignore[no-untyped-def,type-arg]
     return decide(question, agent, Index(LabelFiles(tuple(labels), tuple(opinions)), Judge("j")))
 
 

@@ -70,6 +70,7 @@ OTHERWISE = {
     **dict.fromkeys(("alignment_marker_regex", "evidence_freshness_regex"), "a regex spells its numbers itself"),
     "no_leak": "a secret is a text: 1080 within 1,080.00 is none",
     "unjudged": "it judges nothing",
+    "meets": "people read it",
     "answer_at, state": "they compare values: law 5",
 }
 

@@ -322,7 +322,12 @@ ROWS = {
     "expected_contains": Row({"expected_contains": ["drives"]}, says("Supported_Drives"), says("Weights")),
     "must_not_contain": Row({"must_not_contain": ["guess"]}, says("I know."), says("My guess is 3.")),
 }  # fmt: skip
-WITHOUT_BOTH = {"unjudged": "judges nothing", "code": "is not run unasked", "spans": "recordings hold none"}
+WITHOUT_BOTH = {
+    "unjudged": "judges nothing",
+    "meets": "is judged by people",
+    "code": "is not run unasked",
+    "spans": "recordings hold none",
+}
 """Fields of which no replayed answer passes, or fails; tests/checks has them."""
 BESIDE = ("expected_contains", "must_not_contain")
 

@@ -36,7 +36,7 @@ class Agent(NamedTuple):
 
 
 class Label(Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """What one person decided about a pair. `undoes`: the `at` of an own line, taken back before its opinion was shown."""
+    """What one person decided. `undoes`: the `at` of an own line, taken back before its opinion was shown."""
 
     criterion: Sha256
     text: str

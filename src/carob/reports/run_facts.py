@@ -46,7 +46,7 @@ def criteria_words(summary: Summary) -> str:
     if criteria is None:
         return ""
     total = criteria.by_people + criteria.by_judge + criteria.unjudged
-    thinks = ", ".join(_nonzero({word: count for word, count in criteria.thinks.items()}, of=criteria.unjudged))
+    thinks = ", ".join(_nonzero(criteria.thinks, of=criteria.unjudged))
     parts = {"by people": criteria.by_people, "by the judge": criteria.by_judge, "not judged": criteria.unjudged}
     shown = ", ".join(_nonzero(parts)) + (f" (the judge thinks: {thinks})" if thinks else "")
     return f"{total} {'criterion' if total == 1 else 'criteria'}: {shown}"

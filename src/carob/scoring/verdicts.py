@@ -133,7 +133,8 @@ def _not_judged(results: Sequence[CheckResult], statuses: set[Status]) -> str:
     count = sum(result.status is Status.UNJUDGED for result in results)
     if any(result.reading is not None for result in results):
         criteria = sum(result.reading is not None and result.status is Status.UNJUDGED for result in results)
-        missing = f"{criteria} {'criteria' if criteria != 1 else 'criterion'} not judged: label {'them' if criteria > 1 else 'it'}"
+        noun = ("criterion", "it") if criteria == 1 else ("criteria", "them")
+        missing = f"{criteria} {noun[0]} not judged: label {noun[1]}"
         return f"{missing} with carob label" + (f"; {count - criteria} for another tool" if count > criteria else "")
     if not statuses:
         return "nothing was judged: only another tool can judge what it expects"
