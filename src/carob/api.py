@@ -7,9 +7,9 @@ loop too; what only computes is synchronous, and its asynchronous twin leaves th
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
 from carob.checks.catalog import catalog_for
 from carob.engine import rescoring
@@ -234,12 +234,14 @@ def rescore(
     allow_unjudged: bool | None = None,
     trust_code: bool | None = None,
     each: Each | None = None,
+    judge: Callable[[str], None] | None = None,
 ) -> RunResult:
     """Judge a recorded run again, by its own cases or by those of a suite, on as many processors as `workers`.
 
     A case of the suite that was not recorded, or with another prompt, is an ERROR; recorded cases that the suite does
     not have are the `left_out` of the result. Without `results_dir` the new journal lives as long as the result does.
-    `each` is called with what became of each case, in suite order.
+    `each` is called with what became of each case, in suite order. With `judge`, the judge of carob.toml is asked about
+    the criteria first; it is called with what there is to say of that.
     """
     config = trusting(read_config(project_for(suite, journal)), trust_code)
     loaded = None if suite is None else load_in(suite, config.project)
@@ -249,9 +251,14 @@ def rescore(
         run = open_journal(journal, config.project)
         if loaded is not None:
             loaded = leave_unjudged_of(loaded, allowed.unjudged)
-        result = rescoring.rescore(
-            run, loaded, results.folder, config, further, workers=workers, each=each, allow_unjudged=allow_unjudged
-        )
+        asked = None
+        if judge is not None:
+            if loaded is not None:
+                run = rescoring.rescore(run, loaded, results.folder, config, workers=workers).journal
+                loaded = None
+            asked = find_service("ask_judge")(run, config.project, judge)
+        how: dict[str, Any] = {"workers": workers, "each": each, "allow_unjudged": allow_unjudged, "asked": asked}
+        result = rescoring.rescore(run, loaded, results.folder, config, further, **how)
         return results.keep_for(result, allowed)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from carob.cli.options import AT_LEAST_ONE, options_of_runs, read_verbosity
-from carob.cli.run import worst_exit_code
+from carob.cli.run import show_asking, worst_exit_code
 from carob.system.gc_pause import gc_frozen
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ OF_A_RUN = ("results_dir", "reports", "allow_partial", "allow_unknown", "allow_u
 @click.argument("journals", nargs=-1, required=True, metavar="JOURNAL...")
 @click.option("--suite", metavar="SUITE", help="Judge by the cases of this suite instead of the recorded ones.")
 @click.option("--workers", type=AT_LEAST_ONE, default=1, help="Number of processes; it does not affect the verdicts.")
+@click.option("--judge", is_flag=True, help="Ask the judge of carob.toml about the criteria first.")
 @options_of_runs(OF_A_RUN)
 def command(journals: tuple[str, ...], suite: str | None, quiet: bool, verbose: int, **how: Any) -> int:
     """Judge recorded runs again, without an agent, and write a new journal and reports for each.
@@ -55,7 +56,9 @@ def command(journals: tuple[str, ...], suite: str | None, quiet: bool, verbose: 
     )
 
 
-def _rescore_one(recorded: Journal, by: Suite | None, screen: Screen, *, results_dir: Path | None, **how: Any) -> int:
+def _rescore_one(
+    recorded: Journal, by: Suite | None, screen: Screen, *, results_dir: Path | None, judge: bool, **how: Any
+) -> int:
     """Judge one journal, and show what came of it: a line for each case, unless those that passed are folded away.
 
     Repeats come together at the end.
@@ -67,7 +70,14 @@ def _rescore_one(recorded: Journal, by: Suite | None, screen: Screen, *, results
     config = api.read_config(recorded.project)
     folder = results_dir or api.default_results_dir(by.file if by else recorded.header.suite, config)
     lined = not screen.folds and recorded.header.repeat == 1
-    result = api.rescore(recorded, by, results_dir=folder, each=CaseLines(screen) if lined else None, **how)
+    result = api.rescore(
+        recorded,
+        by,
+        results_dir=folder,
+        each=CaseLines(screen) if lined else None,
+        judge=show_asking if judge else None,
+        **how,
+    )
     if result.left_out:
         click.echo(f"carob: recorded but not in the suite, ignored: {', '.join(result.left_out)}", err=True)
     show_ending(result, screen)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     "the runs side by side.",
 )
 @click.option("--list", "only_list", is_flag=True, help="List the selected cases as `carob list` does; nothing is run.")
+@click.option("--judge", is_flag=True, help="Then ask the judge of carob.toml about the criteria, and judge again.")
 @selection
 @run_options
 def command(
@@ -98,8 +99,8 @@ def command(
         if len(chosen) * len(columns) > 1:
             api.refuse_one_file(reports, project)
     how |= {"categories": categories, "tags": tags, "keyword": keyword, "reports": reports}
-    loudness, most = read_verbosity(quiet, verbose), most_failures(fail_fast, max_failures)
-    return _run_all(chosen, columns, config, most, results_dir, loudness, selected=cases is not None, how=how)
+    how["cases_named"], most = cases is not None, most_failures(fail_fast, max_failures)
+    return _run_all(chosen, columns, config, most, results_dir, read_verbosity(quiet, verbose), how)
 
 
 INTERRUPTED = "interrupted"
@@ -115,8 +116,6 @@ def _run_all(
     most: int | None,
     results_dir: Path | None,
     verbosity: Verbosity,
-    *,
-    selected: bool,
     how: dict[str, Any],
 ) -> int:
     """Run one suite after the other in every column, until one says that nothing more is to be run."""
@@ -124,6 +123,7 @@ def _run_all(
     from carob.terminal.live_run import run_with_progress
 
     codes: list[int] = []
+    selected, judge = how.pop("cases_named"), how.pop("judge")
     planned = [(suite, column) for suite in suites for column in columns]
     failures = [0] * len(columns)
     results: list[RunResult] = []
@@ -142,6 +142,8 @@ def _run_all(
             click.echo(f"{'' if number == 1 else chr(10)}{column.label} ({place + 1} of {len(columns)})")
         shown = verbosity if len(columns) == 1 or verbosity else type(verbosity).QUIET
         result, stopped = run_with_progress(suite, partial(api.arun_by, config, suite, **options), shown)
+        if judge and not stopped:
+            result = _judge_again(result, shown, folder)
         results.append(result)
         codes.append(result.exit_code)
         failures[place] += result.summary.failed + result.summary.error
@@ -157,6 +159,27 @@ def _run_all(
             click.echo(f"carob: {why}; not run: {', '.join(left)}", err=True)
             break
     return worst_exit_code(codes)
+
+
+def _judge_again(result: RunResult, verbosity: Verbosity, folder: Path) -> RunResult:
+    """Ask the judge about a run that has just ended, and judge it again."""
+    import os
+    import sys
+
+    from carob import api
+    from carob.terminal.ending import show_ending
+    from carob.terminal.screen import Screen
+
+    result = api.rescore(result, results_dir=folder, judge=show_asking)
+    show_ending(result, Screen.of(sys.stdout, os.environ, verbosity))
+    return result
+
+
+def show_asking(words: str) -> None:
+    """What there is to say of asking a judge."""
+    from carob.text.wording import visible
+
+    click.echo(f"carob: {visible(words)}", err=True)
 
 
 def _why_stop(result: RunResult, stopped: bool, most: int | None, failures: int, *, is_only: bool) -> str:

@@ -38,8 +38,6 @@ class JudgeSettings(Struct, frozen=True, forbid_unknown_fields=True):
     max_asks: Annotated[int, Meta(ge=1)] = 500
     concurrency: Annotated[int, Meta(ge=1, le=64)] = 4
     timeout: Annotated[float, Meta(gt=0)] = 60.0
-    key: str = ""
-    """The environment variable with the key of `base_url`."""
 
     @property
     def identity(self) -> str:

@@ -126,8 +126,11 @@ def rescore(
     workers: int = 1,
     each: Each | None = None,
     allow_unjudged: bool | None = None,
+    asked: Mapping[str, Any] | None = None,
 ) -> RunResult:
     """Judge a recorded run again, by its own cases or by those of a suite, into a new journal with its reports.
+
+    `asked`: what came of asking a judge about its criteria, for the journal.
 
     A suite may hold secrets that the journal does not: those of the configuration that holds here are left out again.
     """
@@ -139,6 +142,8 @@ def rescore(
     further = select_reports(reports, project, [recorded.path, recorded.header.suite])
     began = now().isoformat(timespec="milliseconds")
     header = structs.replace(recorded.header, started_at=began, derived_from=text(recorded.path))
+    if asked is not None:
+        header = structs.replace(header, options={**header.options, "judge": dict(asked)})
     redactor = None
     judge: Judge = OwnCases(recorded, catalog, allow_unjudged)
     if suite is not None:

@@ -13,6 +13,7 @@ FEATURE = Feature(
             "carob.features.labels.cli:command",
         ),
     ),
+    services={"ask_judge": "carob.features.labels.judging:ask_judge"},
     settings={
         "labels": "carob.criteria.settings:LabelSettings",
         "judge": "carob.criteria.settings:JudgeSettings",
