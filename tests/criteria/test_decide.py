@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from carob.checks.meaning import Meets
-from carob.criteria.decide import Question, decide
+from carob.criteria.decide import AskedCriterion, decide
 from carob.criteria.files import LabelFiles, add_evidence, add_line, read_evidence, read_files
-from carob.criteria.identity import MOST_CHARACTERS, Evidence, canonical, criterion_id, evidence_of, is_quoted
-from carob.criteria.index import Index, Judge
+from carob.criteria.identity import MOST_CHARACTERS, SeenEvidence, canonical, criterion_id, evidence_of, is_quoted
+from carob.criteria.index import JudgeTerms, LabelIndex
 from carob.criteria.records import Agent
 from carob.errors import CarobError
 from carob.model.trace import REMOVED, SECRETS_REMOVED, Message, TextLoss, ToolCall, Trace
@@ -21,8 +21,8 @@ from .label_lines import CRITERION, at, label, opinion
 
 DESK = Agent("desk")
 ANSWER = "Sorry, I can't."
-EVIDENCE = Evidence({"user": ["Tell me."], "answer": ANSWER})
-QUESTION = Question(CRITERION, EVIDENCE)
+EVIDENCE = SeenEvidence({"user": ["Tell me."], "answer": ANSWER})
+QUESTION = AskedCriterion(CRITERION, EVIDENCE)
 HASH = EVIDENCE.sha256
 
 
@@ -41,8 +41,8 @@ def _earned() -> tuple[list, list]:  # type: ignore[type-arg]
     return labels, [opinion(name, name.rsplit(" ", 1)[0], i) for i, name in enumerate(names)]
 
 
-def _decided(labels: list, opinions: list | tuple = (), agent: Agent = DESK, question: Question = QUESTION):  # type: ignore[no-untyped-def,type-arg]
-    return decide(question, agent, Index(LabelFiles(tuple(labels), tuple(opinions)), Judge("j")))
+def _decided(labels: list, opinions: list | tuple = (), agent: Agent = DESK, question: Criterion = QUESTION):  # type: ignore[no-untyped-def,type-arg]
+    return decide(question, agent, LabelIndex(LabelFiles(tuple(labels), tuple(opinions)), JudgeTerms("j")))
 
 
 def test_people_decide_before_the_judge() -> None:
@@ -100,7 +100,7 @@ def _trace(**more: object) -> Trace:
 
 def test_evidence_is_what_the_criterion_sees() -> None:
     first = evidence_of(_trace(), ("user", "answer"))
-    assert isinstance(first, Evidence)
+    assert isinstance(first, SeenEvidence)
     assert first.data == b'{"answer":"Done.","user":["Pay."]}'
     same = [
         _trace(case_id="b", duration_ms=7.0, messages=(Message("user", "Pay."),)),
@@ -136,11 +136,11 @@ def test_what_was_not_seen_is_unknown(change: dict[str, object], sees: str) -> N
 
 def test_a_removed_secret_is_shown_as_the_journal_holds_it() -> None:
     trace = _trace(final_message=f"It is {REMOVED}.", cuts={"final_message": TextLoss(SECRETS_REMOVED)})
-    assert isinstance(evidence_of(trace, ("answer",)), Evidence)
+    assert isinstance(evidence_of(trace, ("answer",)), SeenEvidence)
 
 
 def test_a_quote_is_from_what_the_agent_made() -> None:
-    evidence = Evidence(
+    evidence = SeenEvidence(
         {"user": ["only the user"], "answer": "It costs\n 5 EUR", "calls": [{"result": {"fee": "café"}}]}
     )
     assert is_quoted("costs 5", evidence)

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from carob.criteria.files import LabelFiles
-from carob.criteria.index import DIRECTIONS, Index, Judge, Scope
+from carob.criteria.index import DIRECTIONS, JudgeTerms, LabelIndex, LicenceScope
 from carob.criteria.licence import error_bound, evidence_against, is_enough, least_labels
 from carob.criteria.records import Agent
 
 from .label_lines import CRITERION, label, opinion
 
-DESK = Scope(CRITERION, Agent("desk"))
+DESK = LicenceScope(CRITERION, Agent("desk"))
 WORDS = {"m": "met", "n": "not met", "c": "cannot tell"}
 XSTEST = Path(__file__).with_name("xstest.txt")
 
@@ -73,7 +73,7 @@ def _licensed(agent: str, source: str) -> dict[str, tuple[int, int, bool]]:
     ]
     labels = tuple(label(i, WORDS[truth], i) for i, truth, _ in kept)
     opinions = tuple(opinion(i, WORDS[said], i) for i, _, said in kept)
-    index = Index(LabelFiles(labels, opinions), Judge("j"))
+    index = LabelIndex(LabelFiles(labels, opinions), JudgeTerms("j"))
     found = {direction: index.licence(DESK, direction) for direction in DIRECTIONS}
     return {direction: (one.wrong, one.labels, one.is_given) for direction, one in found.items()}
 
@@ -99,17 +99,19 @@ def test_a_second_person_as_the_judge_earns_both() -> None:
 def test_order_and_doubles_of_lines_change_nothing() -> None:
     labels = [label(i, "not met" if i % 3 else "met", i) for i in range(90)] + [label(3, "met", 99, by="ben")]
     opinions = [opinion(i, "not met" if i % 7 else "met", i) for i in range(90)]
-    first = [Index(LabelFiles(tuple(labels), tuple(opinions)), Judge("j")).licence(DESK, way) for way in DIRECTIONS]
+    first = [
+        LabelIndex(LabelFiles(tuple(labels), tuple(opinions)), JudgeTerms("j")).licence(DESK, way) for way in DIRECTIONS
+    ]
     draw = random.Random(7)
     for _ in range(5):
         draw.shuffle(labels)
         draw.shuffle(opinions)
         files = LabelFiles(tuple(dict.fromkeys([*labels, *labels])), tuple(opinions) * 2)
-        assert [Index(files, Judge("j")).licence(DESK, way) for way in DIRECTIONS] == first
+        assert [LabelIndex(files, JudgeTerms("j")).licence(DESK, way) for way in DIRECTIONS] == first
 
 
-def _given(labels: list, opinions: list, scope: Scope = DESK, way: str = "met"):  # type: ignore[no-untyped-def,type-arg]
-    return Index(LabelFiles(tuple(labels), tuple(opinions)), Judge("j")).licence(scope, way)  # type: ignore[arg-type]
+def _given(labels: list, opinions: list, scope: LicenceScope = DESK, way: str = "met"):  # type: ignore[no-untyped-def,type-arg]
+    return LabelIndex(LabelFiles(tuple(labels), tuple(opinions)), JudgeTerms("j")).licence(scope, way)  # type: ignore[arg-type]
 
 
 def test_a_licence_is_refused() -> None:
@@ -145,7 +147,7 @@ def test_a_corrected_label_saves_no_judge() -> None:
 def test_people_who_disagree_refuse_the_criterion() -> None:
     ana = [label(i, "not met" if i < 8 else "met", i) for i in range(20)]
     ben = [label(i, "not met" if 5 <= i < 10 else "met", i, by="ben") for i in range(20)]
-    index = Index(LabelFiles(tuple(ana + ben)), Judge("j"))
+    index = LabelIndex(LabelFiles(tuple(ana + ben)), JudgeTerms("j"))
     assert index.disagreement(CRITERION) == "people disagree on this criterion (7 of 20): rewrite it"
     assert {line.by for line in index.disputed(CRITERION)} == {"ana", "ben"}
 
@@ -157,7 +159,7 @@ def test_a_family_shares_labels_but_each_criterion_shows_five() -> None:
     right = [opinion("", "not met", i, criterion=one.criterion).__class__(
         judge="j", criterion=one.criterion, evidence=one.evidence, verdict="not met", at=one.at, kind="first"
     ) for i, one in enumerate(labels)]  # fmt: skip
-    scope = Scope(labels[0].criterion, Agent("desk"), "facts")
+    scope = LicenceScope(labels[0].criterion, Agent("desk"), "facts")
     assert _given(labels, right, scope).is_given
     assert _given(labels, right, scope._replace(family="")).is_given is False
     assert "4 of 5" in _given(labels[1:], right, scope).refused

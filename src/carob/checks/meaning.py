@@ -9,7 +9,7 @@ from msgspec import Meta, Struct, structs
 
 from carob.checks.base import Check, CheckRequest, Phrase, own_field
 from carob.checks.sample_traces import says
-from carob.criteria.decide import NOT_LABELLED, LabelReader, Question, agent_of, decide
+from carob.criteria.decide import NOT_LABELLED, AskedCriterion, LabelReader, agent_of, decide
 from carob.criteria.identity import DEFAULT_PARTS, Part, criterion_id, evidence_of
 from carob.model.check import CheckProblem, Example, Expected
 from carob.model.suite import MEETS
@@ -92,12 +92,12 @@ class Meets(Check, Struct, frozen=True):
         if len({*self.sees}) < len(self.sees):
             yield CheckProblem("invalid-value", "`sees` names a part twice. Remove one.", ("sees",))
 
-    def question(self, trace: Trace) -> Question | str:
+    def question(self, trace: Trace) -> AskedCriterion | str:
         """What a reader is asked of this trace; why it cannot be asked."""
         evidence = evidence_of(trace, self.sees)
         if isinstance(evidence, str):
             return evidence
-        return Question(criterion_id(self.says), evidence, self.family, self.absence)
+        return AskedCriterion(criterion_id(self.says), evidence, self.family, self.absence)
 
     def judge(self, trace: Trace) -> CheckResult:
         question = self.question(trace)

@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 
 from carob.criteria.files import read_files, state_of
-from carob.criteria.identity import Evidence, is_quoted
-from carob.criteria.index import Index, Judge, Scope
+from carob.criteria.identity import SeenEvidence, is_quoted
+from carob.criteria.index import JudgeTerms, LabelIndex, LicenceScope
 from carob.criteria.records import Agent, Decided, Opinion, Pair
 from carob.criteria.settings import judge_settings, labels_folder
 from carob.model.trace import Trace
@@ -21,11 +21,11 @@ NOT_LABELLED = "not judged: no person has labelled this answer"
 EARNED_ELSEWHERE = "earned on other answers"
 
 
-class Question(Struct, frozen=True):
+class AskedCriterion(Struct, frozen=True):
     """One criterion and what it is judged by."""
 
     criterion: str
-    evidence: Evidence
+    evidence: SeenEvidence
     family: str = ""
     absence: bool = False
 
@@ -34,7 +34,7 @@ class Question(Struct, frozen=True):
         return Pair(self.criterion, self.evidence.sha256)
 
 
-class Decision(NamedTuple):
+class CriterionDecision(NamedTuple):
     """What came of it, who said so, and why in words."""
 
     status: Status
@@ -42,14 +42,14 @@ class Decision(NamedTuple):
     reading: Reading
 
 
-def decide(question: Question, agent: Agent, index: Index) -> Decision:
+def decide(question: AskedCriterion, agent: Agent, index: LabelIndex) -> CriterionDecision:
     """Apply labels and licences, in the one order that holds at every door."""
     pair = question.pair
     opinion = index.opinion(pair)
     thinks: Decided | str = opinion.verdict if opinion is not None else ""
 
-    def reached(status: Status, found: str, by: Literal["", "person", "judge"] = "") -> Decision:
-        return Decision(status, found, Reading(pair.criterion, pair.evidence, by, thinks))
+    def reached(status: Status, found: str, by: Literal["", "person", "judge"] = "") -> CriterionDecision:
+        return CriterionDecision(status, found, Reading(pair.criterion, pair.evidence, by, thinks))
 
     people = index.verdicts(pair)
     if people:
@@ -66,17 +66,17 @@ def decide(question: Question, agent: Agent, index: Index) -> Decision:
         return reached(Status.UNJUDGED, f"{NOT_LABELLED}; the judge thinks: {thinks}. It does not decide: {why}")
     direction = opinion.verdict
     assert direction != "cannot tell"
-    bound = index.licence(Scope(pair.criterion, agent, question.family), direction).bound
+    bound = index.licence(LicenceScope(pair.criterion, agent, question.family), direction).bound
     status = Status.PASSED if direction == "met" else Status.FAILED
     return reached(status, f"{direction}, by the judge: {bound}", "judge")
 
 
-def _why_not_licensed(question: Question, opinion: Opinion, agent: Agent, index: Index) -> str:
+def _why_not_licensed(question: AskedCriterion, opinion: Opinion, agent: Agent, index: LabelIndex) -> str:
     if opinion.verdict == "cannot tell":
         return "it cannot tell"
     if not is_borne_out(opinion, question):
         return "its quote is not in the answer"
-    scope = Scope(question.criterion, agent, question.family)
+    scope = LicenceScope(question.criterion, agent, question.family)
     licence = index.licence(scope, opinion.verdict)
     if licence.refused:
         return licence.refused
@@ -89,7 +89,7 @@ def _why_not_licensed(question: Question, opinion: Opinion, agent: Agent, index:
     return "" if returned == {opinion.model_returned} else EARNED_ELSEWHERE
 
 
-def is_borne_out(opinion: Opinion, question: Question) -> bool:
+def is_borne_out(opinion: Opinion, question: AskedCriterion) -> bool:
     """Whether what it quotes is in what the agent made; only what is missing has nothing to quote."""
     if opinion.quote.strip():
         return is_quoted(opinion.quote, question.evidence)
@@ -109,19 +109,19 @@ class LabelReader:
         self.target = project.agent
         self._project = project
         self._state: object = None
-        self._index = Index()
+        self._index = LabelIndex()
 
     @property
     def folder(self) -> Path:
         return labels_folder(self._project)
 
-    def index(self) -> Index:
+    def index(self) -> LabelIndex:
         """Raises ConfigError where a file of labels or a table of carob.toml is wrong."""
         settings, folder = judge_settings(self._project), self.folder
         state = state_of(folder)
         if state != self._state:
             judge = None
             if settings is not None:
-                judge = Judge(settings.identity, settings.false_pass, settings.false_fail)
-            self._index, self._state = Index(read_files(folder), judge), state
+                judge = JudgeTerms(settings.identity, settings.false_pass, settings.false_fail)
+            self._index, self._state = LabelIndex(read_files(folder), judge), state
         return self._index

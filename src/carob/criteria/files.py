@@ -14,8 +14,8 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import Struct
 
-from carob.criteria.identity import Evidence
-from carob.criteria.records import Label, Opinion
+from carob.criteria.identity import SeenEvidence
+from carob.criteria.records import Opinion, PersonLabel
 from carob.errors import ArtifactError, ConfigError
 from carob.text.wording import shorten
 
@@ -23,13 +23,13 @@ LABELS: Final = "labels.jsonl"
 OPINIONS: Final = "opinions.jsonl"
 EVIDENCE: Final = "evidence"
 FIX: Final = "Correct the line, or remove it."
-Line = TypeVar("Line", Label, Opinion)
+Line = TypeVar("Line", PersonLabel, Opinion)
 
 
 class LabelFiles(Struct, frozen=True):
     """The lines of a folder of labels. `torn`: what was cut off at the end of a file, to be reported."""
 
-    labels: tuple[Label, ...] = ()
+    labels: tuple[PersonLabel, ...] = ()
     opinions: tuple[Opinion, ...] = ()
     torn: tuple[str, ...] = ()
 
@@ -37,7 +37,7 @@ class LabelFiles(Struct, frozen=True):
 def read_files(folder: Path) -> LabelFiles:
     """Read a folder of labels; one that is not there has none. Raises ConfigError with the line that is wrong."""
     torn: list[str] = []
-    labels = tuple(_read_lines(folder / LABELS, Label, torn))
+    labels = tuple(_read_lines(folder / LABELS, PersonLabel, torn))
     opinions = tuple(_read_lines(folder / OPINIONS, Opinion, torn))
     for sha256 in sorted({label.evidence for label in labels}):
         read_evidence(folder, sha256)
@@ -94,7 +94,7 @@ def _read_file(path: Path) -> bytes | None:
     raise ConfigError("it is a link, or not a plain file.", where=str(path), fix=fix, slug="bad-label")
 
 
-def read_evidence(folder: Path, sha256: str) -> Evidence | None:
+def read_evidence(folder: Path, sha256: str) -> SeenEvidence | None:
     """What was read under this hash; None where only the hash was kept."""
     path = folder / EVIDENCE / f"{sha256}.json"
     if path.parent.is_symlink():
@@ -106,10 +106,10 @@ def read_evidence(folder: Path, sha256: str) -> Evidence | None:
         fix = "Restore it from git, or remove it: the labels hold without it."
         raise ConfigError("the evidence was changed: its hash is not its name.", where=str(path), fix=fix)
     content: Any = json.loads(data)
-    return Evidence(content if isinstance(content, dict) else {})
+    return SeenEvidence(content if isinstance(content, dict) else {})
 
 
-def add_evidence(folder: Path, evidence: Evidence) -> None:
+def add_evidence(folder: Path, evidence: SeenEvidence) -> None:
     """Keep what was read, whole or not at all."""
     path = folder / EVIDENCE / f"{evidence.sha256}.json"
     if path.exists():
@@ -121,11 +121,11 @@ def add_evidence(folder: Path, evidence: Evidence) -> None:
         temporary.rename(path)
 
 
-def add_line(folder: Path, line: Label | Opinion) -> None:
+def add_line(folder: Path, line: PersonLabel | Opinion) -> None:
     """Append a line; it is on disk when this returns. Two processes may append at once."""
     import fcntl
 
-    path = folder / (LABELS if isinstance(line, Label) else OPINIONS)
+    path = folder / (LABELS if isinstance(line, PersonLabel) else OPINIONS)
     with _explain_errors(path):
         folder.mkdir(parents=True, exist_ok=True)
         flags = os.O_CREAT | os.O_APPEND | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -25,7 +25,7 @@ _CHANNELS: dict[Part, tuple[Channel, ...]] = {
 }
 
 
-class Evidence(Struct, frozen=True):
+class SeenEvidence(Struct, frozen=True):
     """What a reader is shown: the same object is hashed, shown to people and sent to a judge."""
 
     content: dict[str, Any]
@@ -64,7 +64,7 @@ def criterion_id(text: str) -> str:
     return hashlib.sha256(one_line(text).encode("utf-8", "replace")).hexdigest()
 
 
-def evidence_of(trace: Trace, sees: Sequence[Part]) -> Evidence | str:
+def evidence_of(trace: Trace, sees: Sequence[Part]) -> SeenEvidence | str:
     """What a criterion sees of a trace; why it cannot be judged, where a part was not observed, cut, or is too long."""
     content: dict[str, Any] = {}
     for part in sees:
@@ -78,10 +78,10 @@ def evidence_of(trace: Trace, sees: Sequence[Part]) -> Evidence | str:
         if (size := sum(map(len, value)) if part == "user" else len(text)) > MOST_CHARACTERS:
             return f"`{part}` has {size:,} characters, and a reader is shown {MOST_CHARACTERS:,} at most"
         content[part] = value
-    return Evidence(json.loads(canonical(content)))
+    return SeenEvidence(json.loads(canonical(content)))
 
 
-def is_quoted(quote: str, evidence: Evidence) -> bool:
+def is_quoted(quote: str, evidence: SeenEvidence) -> bool:
     """Whether a quote is in what the agent made, NFC and white space aside."""
     wanted = one_line(quote)
     made = [evidence.content[part] for part in MADE_BY_AGENT if part in evidence.content]

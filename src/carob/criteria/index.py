@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from carob.criteria.files import LabelFiles
 from carob.criteria.licence import error_bound, evidence_against, is_enough, least_labels
-from carob.criteria.records import OPPOSITE, Agent, Decided, Direction, Kind, Label, Opinion, Pair, moment
+from carob.criteria.records import OPPOSITE, Agent, Decided, Direction, Kind, Opinion, Pair, PersonLabel, moment
 from carob.text.wording import percent
 
 LEAST_AGREEMENT: Final = 0.6
@@ -30,7 +30,7 @@ _UNSTEADY: Mapping[Kind, str] = {
 }
 
 
-class Judge(NamedTuple):
+class JudgeTerms(NamedTuple):
     """The configured judge: its identity, and what a licence promises in each direction."""
 
     identity: str
@@ -41,7 +41,7 @@ class Judge(NamedTuple):
         return self.false_pass if direction == "met" else self.false_fail
 
 
-class Scope(NamedTuple):
+class LicenceScope(NamedTuple):
     """What a licence is for: a criterion, or the family that it shares labels with, and an agent."""
 
     criterion: str
@@ -90,19 +90,19 @@ def percent_up(share: float) -> str:
     return f"{math.ceil(share * 1000) / 10:g} %"
 
 
-class Index:
+class LabelIndex:
     """What the lines of a folder say, whatever their order."""
 
-    def __init__(self, files: LabelFiles = NO_FILES, judge: Judge | None = None) -> None:
+    def __init__(self, files: LabelFiles = NO_FILES, judge: JudgeTerms | None = None) -> None:
         self.files = files
         self.judge = judge
-        self._licences: dict[tuple[Scope, Direction], Licence] = {}
+        self._licences: dict[tuple[LicenceScope, Direction], Licence] = {}
 
     @cached_property
-    def labels(self) -> Mapping[Pair, Sequence[Label]]:
+    def labels(self) -> Mapping[Pair, Sequence[PersonLabel]]:
         """The lines of each pair but those that were taken back, by time."""
         undone = {(label.pair, label.by, label.undoes) for label in self.files.labels if label.undoes}
-        by_pair: defaultdict[Pair, list[Label]] = defaultdict(list)
+        by_pair: defaultdict[Pair, list[PersonLabel]] = defaultdict(list)
         for label in sorted(self.files.labels, key=lambda line: moment(line.at)):
             if (label.pair, label.by, label.at) not in undone:
                 by_pair[label.pair].append(label)
@@ -127,7 +127,7 @@ class Index:
 
     def verdicts(self, pair: Pair) -> dict[str, Decided | None]:
         """What each person decided last; None where two lines of one time differ."""
-        latest: dict[str, list[Label]] = {}
+        latest: dict[str, list[PersonLabel]] = {}
         for label in self.labels.get(pair, ()):
             lines = latest.setdefault(label.by, [])
             if lines and moment(lines[0].at) < moment(label.at):
@@ -135,9 +135,9 @@ class Index:
             lines.append(label)
         return {by: _one({line.verdict for line in lines}) for by, lines in sorted(latest.items())}
 
-    def first_blind(self, pair: Pair) -> list[Label | None]:
+    def first_blind(self, pair: Pair) -> list[PersonLabel | None]:
         """What each person decided first without knowing more; None where that is not clear."""
-        firsts: dict[str, list[Label]] = {}
+        firsts: dict[str, list[PersonLabel]] = {}
         for label in self.labels.get(pair, ()):
             if label.blind:
                 lines = firsts.setdefault(label.by, [])
@@ -158,7 +158,7 @@ class Index:
             if kind == "foreign" and pair in opinions:
                 yield opinions[pair]
 
-    def truth(self, pair: Pair, agent: Agent) -> tuple[Decided, Label] | None:
+    def truth(self, pair: Pair, agent: Agent) -> tuple[Decided, PersonLabel] | None:
         """What people found of an answer of the random queue, without knowing an opinion and without a dispute."""
         firsts = self.first_blind(pair)
         drawn = [label for label in firsts if label is not None and label.queue == "random"]
@@ -167,7 +167,7 @@ class Index:
         verdict = _one({label.verdict for label in drawn})
         return None if verdict is None or verdict == "cannot tell" else (verdict, drawn[0])
 
-    def trials(self, scope: Scope, direction: Direction) -> list[Trial]:
+    def trials(self, scope: LicenceScope, direction: Direction) -> list[Trial]:
         """The labelled answers that test a judge in one direction: those that people found to be the opposite."""
         found = []
         for pair, lines in self.labels.items():
@@ -181,14 +181,14 @@ class Index:
                 found.append(Trial(pair, truth[1].case, truth[0], opinion.verdict))
         return sorted(found, key=lambda trial: (trial.pair.evidence, trial.pair.criterion))
 
-    def licence(self, scope: Scope, direction: Direction) -> Licence:
+    def licence(self, scope: LicenceScope, direction: Direction) -> Licence:
         """Whether the judge's opinions on this criterion decide, in one direction."""
         key = scope, direction
         if key not in self._licences:
             self._licences[key] = self._find_licence(scope, direction)
         return self._licences[key]
 
-    def _find_licence(self, scope: Scope, direction: Direction) -> Licence:
+    def _find_licence(self, scope: LicenceScope, direction: Direction) -> Licence:
         judge = self.judge
         if judge is None:
             return Licence(direction, 0, 0, 0.1, 1, "no judge is configured")
@@ -201,7 +201,7 @@ class Index:
         given = Licence(direction, len(counted), wrong, promise, self.judges, missing=missing)
         return given._replace(refused=self._why_refused(scope, trials, given))
 
-    def _why_refused(self, scope: Scope, trials: Sequence[Trial], licence: Licence) -> str:
+    def _why_refused(self, scope: LicenceScope, trials: Sequence[Trial], licence: Licence) -> str:
         if not scope.agent.target:
             return "the agent is not known: name it with `agent`"
         if why := self.disagreement(scope.criterion):
@@ -218,7 +218,7 @@ class Index:
                 return f"{len(own)} of {OWN_IN_FAMILY} labels of its own in the family {scope.family!r}"
         return ""
 
-    def models_returned(self, scope: Scope) -> set[str]:
+    def models_returned(self, scope: LicenceScope) -> set[str]:
         """The models that answered when the judge was tested."""
         trials = [trial for direction in DIRECTIONS for trial in self.trials(scope, direction)]
         opinions = [self.opinion(trial.pair) for trial in trials]
@@ -239,7 +239,7 @@ class Index:
             return ""
         return f"people disagree on this criterion ({differ} of {pairs}): rewrite it"
 
-    def disputed(self, criterion: str) -> list[Label]:
+    def disputed(self, criterion: str) -> list[PersonLabel]:
         """The labels of answers on which people differ."""
         return [
             label

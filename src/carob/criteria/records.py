@@ -35,7 +35,7 @@ class Agent(NamedTuple):
     model: str = ""
 
 
-class Label(Struct, frozen=True, omit_defaults=True, kw_only=True):
+class PersonLabel(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What one person decided. `undoes`: the `at` of an own line, taken back before its opinion was shown."""
 
     criterion: Sha256

@@ -17,7 +17,7 @@ from carob.cli.main import run
 from carob.criteria.decide import LabelReader
 from carob.criteria.files import LABELS, add_line, read_files
 from carob.features.labels.items import read_items
-from carob.features.labels.session import Session
+from carob.features.labels.session import LabelSession
 from carob.journal.reader import Journal
 from carob.plugins.project import find_project
 from criteria.label_lines import label
@@ -55,10 +55,10 @@ def _label(monkeypatch: pytest.MonkeyPatch, keys: str, *arguments: str) -> int:
     return run(["label", *arguments])
 
 
-def _session(desk: Path, person: str) -> Session:
+def _session(desk: Path, person: str) -> LabelSession:
     [journal] = (desk / "carob-results").glob("*.jsonl")
     items = read_items([Journal(journal)])
-    return Session(items, LabelReader(find_project(desk)), person)
+    return LabelSession(items, LabelReader(find_project(desk)), person)
 
 
 def test_six_keys_give_a_verdict(

@@ -9,14 +9,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from carob.criteria.decide import Question
+from carob.criteria.decide import AskedCriterion
 from carob.criteria.files import add_line, read_evidence
-from carob.criteria.index import Index
+from carob.criteria.index import LabelIndex
 from carob.criteria.records import Kind, Opinion, Pair
 from carob.criteria.settings import JudgeSettings
-from carob.features.labels.graders import UNREACHABLE, Answer, Grader
-from carob.features.labels.items import Item
-from carob.features.labels.prompts import Reply, read_reply, write_prompt
+from carob.features.labels.graders import UNREACHABLE, OpinionSource, RawAnswer
+from carob.features.labels.items import LabelItem
+from carob.features.labels.prompts import JudgeReply, read_reply, write_prompt
 from carob.text.wording import pluralize
 
 PROBES: Final[tuple[Kind, ...]] = ("again", "turned", "padded", "ordered")
@@ -27,20 +27,20 @@ CHANGED: Final = 2
 TRIES: Final = 2
 
 
-class Ask(NamedTuple):
+class WantedOpinion(NamedTuple):
     """One opinion that is wanted."""
 
-    question: Question
+    question: AskedCriterion
     text: str
     kind: Kind
 
 
-class Plan(NamedTuple):
+class AskPlan(NamedTuple):
     """What is asked now, what is left for another time, and the answers that were judged before and are asked again."""
 
-    asks: list[Ask]
+    asks: list[WantedOpinion]
     left: int
-    canaries: list[Ask]
+    canaries: list[WantedOpinion]
 
     @property
     def requests(self) -> int:
@@ -48,24 +48,26 @@ class Plan(NamedTuple):
         return (len(self.asks) + len(self.canaries)) * TRIES
 
 
-def plan_asks(items: Mapping[Pair, Item], index: Index, folder: Path, most: int) -> Plan:
+def plan_asks(items: Mapping[Pair, LabelItem], index: LabelIndex, folder: Path, most: int) -> AskPlan:
     """What no label decides first, then what people labelled, the random queue first, and probes of some of that."""
     labelled = list(_labelled(items, index, folder))
-    known = [Ask(*entry, "first") for entry in labelled if index.opinion(entry[0].pair) is not None]
-    wanted = [Ask(item.question, item.text, "first") for pair, item in items.items() if not _is_decided(pair, index)]
-    wanted += [Ask(question, text, "first") for question, text in labelled]
-    wanted += [Ask(question, text, kind) for question, text in labelled[:PROBED] for kind in PROBES]
+    known = [WantedOpinion(*entry, "first") for entry in labelled if index.opinion(entry[0].pair) is not None]
+    wanted = [
+        WantedOpinion(item.question, item.text, "first") for pair, item in items.items() if not _is_decided(pair, index)
+    ]
+    wanted += [WantedOpinion(question, text, "first") for question, text in labelled]
+    wanted += [WantedOpinion(question, text, kind) for question, text in labelled[:PROBED] for kind in PROBES]
     asks = {(ask.question.pair, ask.kind): ask for ask in wanted if index.opinion(ask.question.pair, ask.kind) is None}
     chosen = list(asks.values())
-    return Plan(chosen[:most], max(len(chosen) - most, 0), known[:CANARIES])
+    return AskPlan(chosen[:most], max(len(chosen) - most, 0), known[:CANARIES])
 
 
-def _is_decided(pair: Pair, index: Index) -> bool:
+def _is_decided(pair: Pair, index: LabelIndex) -> bool:
     said = {*index.verdicts(pair).values()}
     return said == {"met"} or said == {"not met"}
 
 
-def _labelled(items: Mapping[Pair, Item], index: Index, folder: Path) -> Iterator[tuple[Question, str]]:
+def _labelled(items: Mapping[Pair, LabelItem], index: LabelIndex, folder: Path) -> Iterator[tuple[AskedCriterion, str]]:
     """The labelled answers of these criteria whose evidence was kept, those of the random queue first."""
     rules = {item.pair.criterion: item for item in items.values()}
     pairs = [pair for pair in index.labels if pair.criterion in rules]
@@ -75,10 +77,10 @@ def _labelled(items: Mapping[Pair, Item], index: Index, folder: Path) -> Iterato
         evidence = items[pair].question.evidence if pair in items else read_evidence(folder, pair.evidence)
         if evidence is not None:
             question = item.question
-            yield Question(question.criterion, evidence, question.family, question.absence), item.text
+            yield AskedCriterion(question.criterion, evidence, question.family, question.absence), item.text
 
 
-class Outcome(NamedTuple):
+class AskOutcome(NamedTuple):
     """What came of asking: opinions that were kept, and why others were not."""
 
     opinions: int
@@ -100,10 +102,10 @@ class Outcome(NamedTuple):
         return "; ".join(parts + ([f"{self.left} left for another time (`max_asks`)"] if self.left else []))
 
 
-class Asker:
+class OpinionAsker:
     """Asks one judge for a folder of labels."""
 
-    def __init__(self, grader: Grader, settings: JudgeSettings, index: Index, folder: Path) -> None:
+    def __init__(self, grader: OpinionSource, settings: JudgeSettings, index: LabelIndex, folder: Path) -> None:
         self._grader = grader
         self._settings = settings
         self._index = index
@@ -111,14 +113,14 @@ class Asker:
         self._is_down = False
         self._returned = {line.model_returned for line in index.files.opinions if line.judge == settings.identity}
 
-    def ask_all(self, plan: Plan, progress: Callable[[int, int], None] = lambda done, total: None) -> Outcome:
+    def ask_all(self, plan: AskPlan, progress: Callable[[int, int], None] = lambda done, total: None) -> AskOutcome:
         """Ask the canaries, then all that is wanted; opinions are kept as they come."""
         changed = 0
         for ask, (reply, _) in zip(plan.canaries, map(self._ask, plan.canaries), strict=True):
             before = self._index.opinion(ask.question.pair)
-            changed += isinstance(reply, Reply) and before is not None and reply.verdict != before.verdict
+            changed += isinstance(reply, JudgeReply) and before is not None and reply.verdict != before.verdict
         if changed >= CHANGED:
-            return Outcome(0, {}, len(plan.canaries), changed, plan.left)
+            return AskOutcome(0, {}, len(plan.canaries), changed, plan.left)
         reasons: Counter[str] = Counter()
         kept = 0
         with ThreadPoolExecutor(self._settings.concurrency) as pool:
@@ -128,24 +130,24 @@ class Asker:
                 why = reply if isinstance(reply, str) else self._why_another(model)
                 if why:
                     reasons[why] += 1
-                elif isinstance(reply, Reply):
+                elif isinstance(reply, JudgeReply):
                     add_line(self._folder, self._opinion(ask, reply, model))
                     kept += 1
                 progress(done, len(plan.asks))
-        return Outcome(kept, reasons, len(plan.canaries), changed, plan.left)
+        return AskOutcome(kept, reasons, len(plan.canaries), changed, plan.left)
 
-    def _ask(self, ask: Ask) -> tuple[Reply | str, str]:
+    def _ask(self, ask: WantedOpinion) -> tuple[JudgeReply | str, str]:
         """The reply to one question, asked twice at most; why there is none, and the model that was asked."""
         first = self._index.opinion(ask.question.pair)
         prompt = write_prompt(
             ask.question, ask.text, ask.kind, self._settings.template, first.verdict if first is not None else None
         )
-        answer, reply = Answer(), UNREACHABLE
+        answer, reply = RawAnswer(), UNREACHABLE
         for _ in range(0 if self._is_down else TRIES):
             answer = self._grader.ask(prompt)
             self._is_down = answer.error.startswith(UNREACHABLE)
             read = answer.error or read_reply(answer.text, ask.question, prompt.shown, ask.kind)
-            if isinstance(read, Reply):
+            if isinstance(read, JudgeReply):
                 return read, answer.model
             reply = read
         return reply, answer.model
@@ -156,7 +158,7 @@ class Asker:
             self._returned = {model}
         return "" if self._returned == {model} else "another model answered than before"
 
-    def _opinion(self, ask: Ask, reply: Reply, model: str) -> Opinion:
+    def _opinion(self, ask: WantedOpinion, reply: JudgeReply, model: str) -> Opinion:
         pair = ask.question.pair
         return Opinion(
             judge=self._settings.identity, criterion=pair.criterion, evidence=pair.evidence, verdict=reply.verdict,

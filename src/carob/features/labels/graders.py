@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 
 from carob.criteria.settings import JudgeSettings
 from carob.errors import ConfigError, UsageError
-from carob.features.labels.prompts import SCHEMA, Prompt
+from carob.features.labels.prompts import SCHEMA, JudgePrompt
 from carob.providers.catalog import find_api
 from carob.system.installing import install_extra
 
@@ -24,7 +24,7 @@ _DATED = re.compile(r"\d{4}-\d\d(?:-\d\d)?|\d{8}|-\d{3,4}$")
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 
 
-class Answer(NamedTuple):
+class RawAnswer(NamedTuple):
     """What a grader said, and the model that it says it is; `error`: why it said nothing."""
 
     text: str = ""
@@ -32,14 +32,14 @@ class Answer(NamedTuple):
     error: str = ""
 
 
-class Grader(Protocol):
+class OpinionSource(Protocol):
     """Gives one reply to one prompt."""
 
     @property
     def place(self) -> str:
         """Who is asked, in words, without a secret."""
 
-    def ask(self, prompt: Prompt) -> Answer: ...
+    def ask(self, prompt: JudgePrompt) -> RawAnswer: ...
 
 
 class Provider(NamedTuple):
@@ -68,10 +68,10 @@ def is_undated(settings: JudgeSettings) -> bool:
     return bool(settings.model) and not settings.base_url and not _DATED.search(settings.model)
 
 
-def open_grader(settings: JudgeSettings, environ: Mapping[str, str], key_name: str = "") -> Grader:
+def open_grader(settings: JudgeSettings, environ: Mapping[str, str], key_name: str = "") -> OpinionSource:
     """The grader of [judge]. Raises ConfigError where it cannot be asked, before anything is."""
     if settings.command:
-        return CommandGrader(settings.command, settings.timeout)
+        return CommandJudge(settings.command, settings.timeout)
     kind, colon, model = settings.model.partition(":")
     if settings.base_url:
         model = model if colon and kind == "openai" else settings.model
@@ -80,7 +80,7 @@ def open_grader(settings: JudgeSettings, environ: Mapping[str, str], key_name: s
         if variable and variable not in environ:
             raise UsageError(f"{variable} is not set.", fix="Set it to the key of the judge.", slug="no-key")
         headers = {"authorization": f"Bearer {environ[variable]}"} if variable else {}
-        return HttpGrader("openai", model, address, headers, settings.timeout)
+        return HttpJudge("openai", model, address, headers, settings.timeout)
     provider = PROVIDERS.get(kind)
     if provider is None or not model:
         known = ", ".join(f"{name}:MODEL" for name in PROVIDERS)
@@ -92,7 +92,7 @@ def open_grader(settings: JudgeSettings, environ: Mapping[str, str], key_name: s
         raise ConfigError(message, fix="Set it, or run without --judge.", slug="no-key")
     address = provider.host + provider.path.format(model=quote(model, safe=""))
     value = f"Bearer {key}" if provider.header == "authorization" else key
-    return HttpGrader(kind, model, address, {provider.header: value}, settings.timeout)
+    return HttpJudge(kind, model, address, {provider.header: value}, settings.timeout)
 
 
 def _own_address(base_url: str) -> str:
@@ -103,7 +103,7 @@ def _own_address(base_url: str) -> str:
     return base_url.rstrip("/").removesuffix("/chat/completions") + "/chat/completions"
 
 
-class HttpGrader:
+class HttpJudge:
     """A model that is asked over HTTP, without redirects."""
 
     def __init__(self, kind: str, model: str, address: str, headers: Mapping[str, str], timeout: float) -> None:
@@ -120,36 +120,36 @@ class HttpGrader:
     def place(self) -> str:
         return f"{self._model} at {urlsplit(self._address).hostname}"
 
-    def ask(self, prompt: Prompt) -> Answer:
+    def ask(self, prompt: JudgePrompt) -> RawAnswer:
         try:
             response = self._client.post(self._address, json=_BODIES[self._kind](self._model, prompt))
         except self._failures as error:
-            return Answer(error=f"{UNREACHABLE}: {type(error).__name__}")
+            return RawAnswer(error=f"{UNREACHABLE}: {type(error).__name__}")
         if response.status_code != 200:
-            return Answer(error=f"status {response.status_code}")
+            return RawAnswer(error=f"status {response.status_code}")
         return read_answer(self._kind, self._address, response.content[:MOST_BYTES])
 
 
-def read_answer(kind: str, address: str, data: bytes) -> Answer:
+def read_answer(kind: str, address: str, data: bytes) -> RawAnswer:
     """The words of a reply of a provider; of a forced tool call its arguments."""
     api = find_api(urlsplit(address).path)
     reply = api.read_reply(data, ()) if api is not None else None
     if reply is None or reply.error:
-        return Answer(error="the reply is not that of a model")
+        return RawAnswer(error="the reply is not that of a model")
     if kind == "anthropic":
         calls = [call.arguments for message in reply.messages for call in message.calls]
         text = json.dumps(calls[0]) if len(calls) == 1 else ""
-        return Answer(text, reply.model)
-    return Answer(reply.text, reply.model)
+        return RawAnswer(text, reply.model)
+    return RawAnswer(reply.text, reply.model)
 
 
-def _openai_body(model: str, prompt: Prompt) -> dict[str, Any]:
+def _openai_body(model: str, prompt: JudgePrompt) -> dict[str, Any]:
     messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
     form = {"type": "json_schema", "json_schema": {"name": "opinion", "strict": True, "schema": SCHEMA}}
     return {"model": model, "temperature": 0, "messages": messages, "response_format": form}
 
 
-def _anthropic_body(model: str, prompt: Prompt) -> dict[str, Any]:
+def _anthropic_body(model: str, prompt: JudgePrompt) -> dict[str, Any]:
     tool = {"name": "opinion", "description": "Gives the opinion.", "input_schema": SCHEMA}
     return {
         "model": model, "temperature": 0, "max_tokens": 1024, "system": prompt.system, "tools": [tool],
@@ -157,7 +157,7 @@ def _anthropic_body(model: str, prompt: Prompt) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _gemini_body(model: str, prompt: Prompt) -> dict[str, Any]:
+def _gemini_body(model: str, prompt: JudgePrompt) -> dict[str, Any]:
     schema = {key: value for key, value in SCHEMA.items() if key != "additionalProperties"}
     return {
         "systemInstruction": {"parts": [{"text": prompt.system}]},
@@ -169,7 +169,7 @@ def _gemini_body(model: str, prompt: Prompt) -> dict[str, Any]:
 _BODIES = {"openai": _openai_body, "anthropic": _anthropic_body, "gemini": _gemini_body}
 
 
-class CommandGrader:
+class CommandJudge:
     """A command that reads a prompt as JSON on stdin, and writes an opinion as JSON."""
 
     def __init__(self, command: tuple[str, ...], timeout: float) -> None:
@@ -179,12 +179,12 @@ class CommandGrader:
     def place(self) -> str:
         return f"the command {os.path.basename(self._command[0])}"
 
-    def ask(self, prompt: Prompt) -> Answer:
+    def ask(self, prompt: JudgePrompt) -> RawAnswer:
         data = json.dumps({"system": prompt.system, "user": prompt.user, "schema": SCHEMA}).encode()
         try:
             done = subprocess.run(self._command, input=data, capture_output=True, timeout=self._timeout, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
-            return Answer(error=f"it cannot be run: {type(error).__name__}")
+            return RawAnswer(error=f"it cannot be run: {type(error).__name__}")
         if done.returncode:
-            return Answer(error=f"it ended with code {done.returncode}")
-        return Answer(done.stdout[:MOST_BYTES].decode("utf-8", "replace").strip())
+            return RawAnswer(error=f"it ended with code {done.returncode}")
+        return RawAnswer(done.stdout[:MOST_BYTES].decode("utf-8", "replace").strip())

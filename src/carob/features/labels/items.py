@@ -8,9 +8,9 @@ import msgspec
 from msgspec import Struct
 
 from carob.checks.meaning import Meets
-from carob.criteria.decide import Question, agent_of
+from carob.criteria.decide import AskedCriterion, agent_of
 from carob.criteria.identity import one_line
-from carob.criteria.index import Index
+from carob.criteria.index import LabelIndex
 from carob.criteria.records import Agent, Pair, Queue
 from carob.journal.reader import Journal
 from carob.model.run import CaseRecord
@@ -22,10 +22,10 @@ SECOND_PERSON = 4
 """Every such item of the random queue also goes to a second person."""
 
 
-class Item(Struct, frozen=True):
+class LabelItem(Struct, frozen=True):
     """One criterion and one answer."""
 
-    question: Question
+    question: AskedCriterion
     text: str
     case: str
     agent: Agent
@@ -35,9 +35,9 @@ class Item(Struct, frozen=True):
         return self.question.pair
 
 
-def read_items(journals: Iterable[Journal]) -> dict[Pair, Item]:
+def read_items(journals: Iterable[Journal]) -> dict[Pair, LabelItem]:
     """The items of these runs, in the order of the random queue: by hash, so that no opinion can choose them."""
-    found: dict[Pair, Item] = {}
+    found: dict[Pair, LabelItem] = {}
     for journal in journals:
         target = agent_name(journal.header.target, journal.header.options.get("target", {}))
         for record in journal.records():
@@ -46,18 +46,18 @@ def read_items(journals: Iterable[Journal]) -> dict[Pair, Item]:
     return {pair: found[pair] for pair in sorted(found, key=lambda pair: (pair.evidence, pair.criterion))}
 
 
-def items_of(record: CaseRecord, target: str) -> Iterator[Item]:
+def items_of(record: CaseRecord, target: str) -> Iterator[LabelItem]:
     """What a reader is asked of one recorded case; nothing where it was not observed."""
     for number, spec in record.case.all_checks:
         if spec.name != MEETS or record.trace.error is not None:
             continue
         check, trace = msgspec.json.decode(spec.args, type=Meets), trace_of_turn(record.trace, number)
         question = check.question(trace) if trace is not None else ""
-        if isinstance(question, Question) and trace is not None:
-            yield Item(question, one_line(check.says), record.case.id, agent_of(trace, target))
+        if isinstance(question, AskedCriterion) and trace is not None:
+            yield LabelItem(question, one_line(check.says), record.case.id, agent_of(trace, target))
 
 
-def pending(items: Mapping[Pair, Item], index: Index, person: str, queue: Queue) -> Iterator[Item]:
+def pending(items: Mapping[Pair, LabelItem], index: LabelIndex, person: str, queue: Queue) -> Iterator[LabelItem]:
     """What this person is still to be asked: answers that no person has read, and of some those that one other has."""
     for position, (pair, item) in enumerate(items.items(), 1):
         people = index.verdicts(pair)
@@ -70,14 +70,14 @@ def pending(items: Mapping[Pair, Item], index: Index, person: str, queue: Queue)
             yield item
 
 
-def _is_doubtful(pair: Pair, index: Index) -> bool:
+def _is_doubtful(pair: Pair, index: LabelIndex) -> bool:
     """Whether the judge doubts, or differs from a person."""
     opinion = index.opinion(pair)
     people = {*index.verdicts(pair).values()}
     return opinion is not None and (opinion.verdict == "cannot tell" or bool(people - {opinion.verdict}))
 
 
-def older_wordings(item: Item, items: Sequence[Item], index: Index) -> list[str]:
+def older_wordings(item: LabelItem, items: Sequence[LabelItem], index: LabelIndex) -> list[str]:
     """Labels of this answer for a criterion of its case that the suite does not have any more."""
     current = {other.pair.criterion for other in items}
     return [

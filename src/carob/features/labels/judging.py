@@ -9,7 +9,7 @@ from typing import Any
 from carob.criteria.decide import LabelReader
 from carob.criteria.settings import judge_settings
 from carob.errors import ConfigError
-from carob.features.labels.asking import Asker, plan_asks
+from carob.features.labels.asking import OpinionAsker, plan_asks
 from carob.features.labels.graders import is_undated, open_grader
 from carob.features.labels.items import read_items
 from carob.features.labels.work import project_of
@@ -40,7 +40,7 @@ def ask_judge(
     say(
         f"asks {grader.place} for {len(plan.asks)} opinions in at most {plan.requests} requests: criterion and evidence"
     )
-    outcome = Asker(grader, settings, labels.index(), labels.folder).ask_all(plan)
+    outcome = OpinionAsker(grader, settings, labels.index(), labels.folder).ask_all(plan)
     say(str(outcome))
     return {
         "identity": settings.identity,

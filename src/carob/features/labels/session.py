@@ -9,17 +9,22 @@ from pathlib import Path
 from carob.criteria.decide import LabelReader
 from carob.criteria.files import add_evidence, add_line
 from carob.criteria.licence import least_labels
-from carob.criteria.records import Decided, Label, Opinion, Pair, Queue, why_not_a_person
+from carob.criteria.records import Decided, Opinion, Pair, PersonLabel, Queue, why_not_a_person
 from carob.errors import UsageError
-from carob.features.labels.items import Item, pending
+from carob.features.labels.items import LabelItem, pending
 from carob.redaction.personal_data import Masker
 
 
-class Session:
+class LabelSession:
     """What one person labels of some runs. `keep`: whether the evidence is kept next to the labels."""
 
     def __init__(
-        self, items: Mapping[Pair, Item], labels: LabelReader, person: str, queue: Queue = "random", keep: bool = True
+        self,
+        items: Mapping[Pair, LabelItem],
+        labels: LabelReader,
+        person: str,
+        queue: Queue = "random",
+        keep: bool = True,
     ) -> None:
         if problem := why_not_a_person(person):
             raise UsageError(problem, fix="Give your name with --by.", slug="bad-name")
@@ -32,14 +37,14 @@ class Session:
         self._skipped: set[Pair] = set()
         self._shown: set[Pair] = set()
         self._undoes: dict[Pair, str] = {}
-        self._last: Label | None = None
-        self._back: Item | None = None
+        self._last: PersonLabel | None = None
+        self._back: LabelItem | None = None
 
     @property
     def folder(self) -> Path:
         return self.labels.folder
 
-    def next(self) -> Item | None:
+    def next(self) -> LabelItem | None:
         """The answer to be read now; None where nothing is left."""
         if self._back is not None:
             return self._back
@@ -49,15 +54,15 @@ class Session:
     def count_left(self) -> int:
         return sum(1 for _ in pending(self.items, self.labels.index(), self.person, self.queue))
 
-    def skip(self, item: Item) -> None:
+    def skip(self, item: LabelItem) -> None:
         self._skipped.add(item.pair)
         self._back = None
 
-    def label(self, item: Item, verdict: Decided, note: str = "", quote: str = "") -> Opinion | None:
+    def label(self, item: LabelItem, verdict: Decided, note: str = "", quote: str = "") -> Opinion | None:
         """Keep what the person says; the opinion on it, which is shown from now on."""
         pair, index = item.pair, self.labels.index()
         had_own = self.person in index.verdicts(pair) and pair not in self._undoes
-        line = Label(
+        line = PersonLabel(
             criterion=pair.criterion, text=item.text, evidence=pair.evidence, verdict=verdict, by=self.person,
             at=_now(), blind=not (pair in self._shown or had_own), queue=self.queue, case=item.case,
             target=item.agent.target, agent_model=item.agent.model, quote=quote, note=note,
@@ -73,7 +78,7 @@ class Session:
             self._shown.add(pair)
         return opinion
 
-    def undo(self) -> Item | None:
+    def undo(self) -> LabelItem | None:
         """Ask again for the last answer; None where there is none, or its opinion was shown."""
         last = self._last
         if last is None or last.pair in self._shown:
@@ -82,7 +87,7 @@ class Session:
         self._back, self._last = self.items[last.pair], None
         return self._back
 
-    def progress(self, item: Item) -> str:
+    def progress(self, item: LabelItem) -> str:
         """How far the labels of this criterion are from testing a judge: `17 of 42 bad answers, 31 of 20 good`."""
         index = self.labels.index()
         counts = {"not met": set[str](), "met": set[str]()}

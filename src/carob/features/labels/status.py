@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from carob.criteria.index import DIRECTIONS, Index, Licence, Scope
+from carob.criteria.index import DIRECTIONS, LabelIndex, Licence, LicenceScope
 from carob.criteria.records import Agent
 from carob.text.wording import percent
 
 _TESTS = {"met": "bad", "not met": "good"}
 
 
-def status_lines(index: Index) -> Iterator[str]:
+def status_lines(index: LabelIndex) -> Iterator[str]:
     """What the labels of a folder show, criterion by criterion."""
     criteria: dict[str, str] = {}
     for lines in index.labels.values():
@@ -25,7 +25,7 @@ def status_lines(index: Index) -> Iterator[str]:
     yield from (f"note: {line}" for line in index.files.torn)
 
 
-def _criterion_lines(index: Index, criterion: str) -> Iterator[str]:
+def _criterion_lines(index: LabelIndex, criterion: str) -> Iterator[str]:
     pairs = [pair for pair in index.labels if pair.criterion == criterion]
     verdicts = Counter(verdict or "unclear" for pair in pairs for verdict in index.verdicts(pair).values())
     people = sorted({line.by for pair in pairs for line in index.labels[pair]})
@@ -39,14 +39,17 @@ def _criterion_lines(index: Index, criterion: str) -> Iterator[str]:
     if index.judge is None:
         return
     scopes = {
-        Scope(criterion, line.agent, line.family) for pair in pairs for line in index.labels[pair] if line.agent.target
+        LicenceScope(criterion, line.agent, line.family)
+        for pair in pairs
+        for line in index.labels[pair]
+        if line.agent.target
     }
     for scope in sorted(scopes):
         for direction in DIRECTIONS:
             yield f"{_agent(scope.agent)}: {describe_licence(index.licence(scope, direction))}"
 
 
-def _sample(index: Index, criterion: str) -> Iterator[str]:
+def _sample(index: LabelIndex, criterion: str) -> Iterator[str]:
     """The share of answers that people found to meet it, with its interval, of those that were drawn at random."""
     from carob.scoring.intervals import share
 

@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from carob.criteria.records import Decided, Opinion
-from carob.features.labels.items import Item, older_wordings
-from carob.features.labels.session import Session
+from carob.features.labels.items import LabelItem, older_wordings
+from carob.features.labels.session import LabelSession
 from carob.reports.escaping import replace_hidden, terminal
 from carob.text.wording import pluralize
 
@@ -30,7 +30,7 @@ def read_key() -> str:
     return character
 
 
-def ask_all(session: Session, key: Callable[[], str] = read_key) -> None:
+def ask_all(session: LabelSession, key: Callable[[], str] = read_key) -> None:
     """Ask until nothing is left or the person stops."""
     note = ""
     while (item := session.next()) is not None:
@@ -52,7 +52,7 @@ def ask_all(session: Session, key: Callable[[], str] = read_key) -> None:
             click.echo(f"  {HELP}")
 
 
-def show_item(session: Session, item: Item) -> None:
+def show_item(session: LabelSession, item: LabelItem) -> None:
     """The criterion above the evidence; no opinion, and no label of another person."""
     click.echo("")
     click.echo(click.style(f"{terminal(item.text)}", bold=True))
@@ -92,7 +92,7 @@ def _read_note() -> str:
     return sys.stdin.readline().strip()
 
 
-def ask_to_keep(session: Session, key: Callable[[], str] = read_key) -> bool:
+def ask_to_keep(session: LabelSession, key: Callable[[], str] = read_key) -> bool:
     """Say what goes into git, and ask before the first label; False where the person wants no label at all."""
     found = session.personal_data()
     click.echo(f"What you read is kept in {session.folder}, to be committed with your labels.")
@@ -105,7 +105,7 @@ def ask_to_keep(session: Session, key: Callable[[], str] = read_key) -> bool:
     return True
 
 
-def show_end(session: Session, summary: str) -> None:
+def show_end(session: LabelSession, summary: str) -> None:
     click.echo("")
     click.echo(f"{pluralize(session.done, 'label')} by {session.person} in {session.folder}")
     for line in summary.splitlines():

@@ -13,7 +13,7 @@ from carob.criteria.settings import label_settings
 from carob.engine.rescoring import last_journal
 from carob.errors import ExitCode, UsageError
 from carob.features.labels.items import read_items
-from carob.features.labels.session import Session
+from carob.features.labels.session import LabelSession
 from carob.features.labels.status import status_lines
 from carob.features.labels.terminal import ask_all, ask_to_keep, show_end
 from carob.journal.reader import Journal
@@ -46,7 +46,7 @@ def label_runs(journals: Sequence[str], by: str | None, queue: Any, yes: bool) -
         fix = "Write criteria under `meets`, run the suite, and name its journal."
         raise UsageError("there is nothing to label.", where=runs[0].path, fix=fix, slug="no-criterion")
     labels = LabelReader(project_of(runs[0], project))
-    session = Session(items, labels, by or getpass.getuser(), queue, label_settings(project).evidence)
+    session = LabelSession(items, labels, by or getpass.getuser(), queue, label_settings(project).evidence)
     is_first = not (session.folder / LABELS).exists()
     if session.keep and is_first and not yes and session.next() is not None and not ask_to_keep(session):
         return ExitCode.OK
