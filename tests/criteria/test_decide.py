@@ -41,7 +41,7 @@ def _earned() -> tuple[list, list]:  # type: ignore[type-arg]
     return labels, [opinion(name, name.rsplit(" ", 1)[0], i) for i, name in enumerate(names)]
 
 
-def _decided(labels: list, opinions: list | tuple = (), agent: Agent = DESK, question: Criterion = QUESTION):  # type: ignore[no-untyped-def,type-arg]
+def _decided(labels: list, opinions: list | tuple = (), agent: Agent = DESK, question: AskedCriterion = QUESTION):  # type: ignore[no-untyped-def,type-arg]
     return decide(question, agent, LabelIndex(LabelFiles(tuple(labels), tuple(opinions)), JudgeTerms("j")))
 
 
