@@ -46,7 +46,8 @@ TRACES = {*Trace.__struct_fields__, *get_args(Channel)}
 NAMES = (
     {cls.name for cls in OWN.values()}
     - TRACES
-    - {"ended", "unjudged", "code", "rule", "shared_rule", "outside", "network", "claims", "diff", "commands", "skills", "meets"}
+    - {"ended", "unjudged", "code", "rule", "shared_rule", "outside", "network", "claims", "diff", "commands", "skills"}
+    - {"meets"}
 )
 """Without words of reports, of verdicts and of the index."""
 LOOKS_AT_ALL = {"score_of"}

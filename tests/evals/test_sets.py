@@ -22,7 +22,8 @@ RENAMED = {"Release Radar": "Vercel Deployments"}
 
 IN_GOLDEN_SETS = "it is about decisions that a database keeps, which the golden sets ask for; the canvas app makes none"
 IN_OTHER_TOOLS = "it says what suites of other tools ask for, which tests/suites holds"
-OTHER_TOOLS = ("answer_text", "json_text", "tool_call_f1", "response_match", "spans", "score_of", "code", "unjudged", "meets")
+OTHER_TOOLS = ("answer_text", "json_text", "tool_call_f1", "response_match", "spans", "score_of", "code", "unjudged")
+OTHER_TOOLS += ("meets",)
 OF_CODING_AGENTS = (
     "it is about the workspace of a coding agent; the canvas app has none, examples/coding_agent asks for it"
 )
