@@ -26,7 +26,6 @@ ALLOWED = {
     '"behind"': "an argument of a recorded check",
     "|behind|": "a word that answers use, in a pattern",
     "beside_words": "what a rule calls a call that is requested together with words",
-    "(nobody|none|nothing)": "an entry of a word list",
 }
 
 _part = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from carob.reports.escaping import markdown_cell
-from carob.reports.html.pages import assets, report_policy, template
 
-MARKDOWN_ROWS: Final = 500
+MARKDOWN_ROWS: Final = 1000
 HTML_ROWS: Final = 1000
 TERMINAL_ROWS: Final = 30
 CELL: Final = 400
@@ -28,10 +27,16 @@ class ReportSection(NamedTuple):
     bars: Mapping[str, float] = {}
     """A share of 0 to 1 for the first cell of a row."""
     terminal_rows: int = TERMINAL_ROWS
+    """With 0 a terminal does not show it."""
+    below: int = 0
+    """In a terminal so many of its last columns are on lines of their own."""
+    total: int = 0
+    """How many there are, where not all have a row."""
 
     def most(self, limit: int) -> tuple[Sequence[tuple[str, ...]], int]:
         """The rows that there is room for, and how many there is none for."""
-        return self.rows[:limit], max(len(self.rows) - limit, 0)
+        rows = self.rows[:limit]
+        return rows, max(len(self.rows), self.total) - len(rows)
 
 
 def markdown_sections(sections: Sequence[ReportSection]) -> Iterator[str]:
@@ -51,6 +56,8 @@ def markdown_sections(sections: Sequence[ReportSection]) -> Iterator[str]:
 
 def html_sections(page: str, sections: Sequence[ReportSection], **values: object) -> bytes:
     """A page of these tables in one file that needs no network."""
+    from carob.reports.html.pages import assets, report_policy, template  # late: templates take time to load
+
     tables = [(section, *section.most(HTML_ROWS)) for section in sections]
     rendered = template(page).render(style=assets().style, policy=report_policy(), sections=tables, **values)
     return rendered.encode("utf-8", "backslashreplace")

@@ -53,7 +53,7 @@ def test_a_control_that_passes_is_not_outvoted(carob: Carob) -> None:
     tree = {**SUITE, "cases": [*SUITE["cases"], case({"outcome": "response_only"}, "C", "What else?")]}  # type: ignore[misc]
     ran = carob("audit", recorded_by(carob, tree, {**SAYS, "C": "Nothing else."}), "--min-kill", "0")
     assert ran.code == 1
-    assert "C: passes with an agent that repeats the prompt" in ran.out
+    assert "  C     passes with an agent that repeats the prompt" in ran.out
     assert "NOT PROVED: 2 controls pass" in ran.out
 
 
@@ -90,7 +90,7 @@ def test_nothing_passed(carob: Carob) -> None:
     ran = carob("audit", recorded_by(carob, SUITE, {"A": "Green.", "B": "No idea."}))
     assert ran.code == 1
     assert "NOT PROVED: no case passed, so nothing could be audited" in ran.out
-    assert "  A: FAIL, a check failed" in ran.out
+    assert "  A     FAIL, a check failed" in ran.out
 
 
 def test_the_suite_that_was_run_is_accepted(carob: Carob) -> None:

@@ -1,8 +1,8 @@
-"""The rows of an audit, which a terminal draws too, and the audit as JSON, which is read again, and as Markdown."""
+"""The tables of an audit, which a terminal draws too, and the audit as JSON, which is read again, and as Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 import msgspec
@@ -13,53 +13,44 @@ from carob.features.audit.model import (
     AuditSummary,
     CaseAudit,
     Holding,
+    OperatorAudit,
     Rate,
     Survivor,
     UnauditedCase,
     format_rate,
 )
 from carob.reports.artifacts import BinaryWriter
-from carob.reports.escaping import CELL_LIMIT, encode, markdown_cell
+from carob.reports.escaping import encode, markdown_cell
+from carob.reports.sections import MARKDOWN_ROWS, ReportSection, markdown_sections
 from carob.text.wording import pluralize
 
 T = TypeVar("T")
 RATE_DIGITS = 4
-CASES: Final = 1000
 LINES: Final = 500
-EXCERPT: Final = 400
-
-
+NARROW: Final = {"": " ", "0": "."}
+MARKS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+"""A letter for the matrix for each operator that was tried."""
 TITLES: Final = {
     "unaudited": "Not audited: these cases did not pass",
     "controls": "Controls that pass: agents that do not do the work",
-    "undetectable": "What this suite cannot catch; not in the kill rate",
+    "by_case": "What this suite cannot catch, by case",
     "brittle": "Brittle: right answers that these checks fail",
     "redundant": "Redundant: you can remove any one of these checks without losing a kill",
 }
 """The lists of an audit."""
 
 
-class AuditSection(NamedTuple):
-    """Cases with what is said of each, under a title."""
-
-    title: str
-    rows: list[tuple[str, str]]
-    total: int
-
-    @property
-    def more(self) -> int:
-        """How many have no row."""
-        return self.total - len(self.rows)
-
-
 class AuditRows:
     """What is shown of an audit, whatever draws it: all cases of a small one, of a large one those with survivors.
 
     Whatever the journal's size, no more is kept than is shown: cases, lines of a section, survivors of a case, and
-    names in a line.
+    names in a line. `is_narrow`: the survivors of all operators are in one column, a sign for each.
     """
 
-    def __init__(self, most_cases: int, most_lines: int, most_survivors: int, most_names: int) -> None:
+    def __init__(
+        self, most_cases: int, most_lines: int, most_survivors: int, most_names: int, *, is_narrow: bool = False
+    ) -> None:
+        self._is_narrow = is_narrow
         self._most_cases = most_cases
         self._most_lines = most_lines
         self._most_survivors = most_survivors
@@ -87,7 +78,7 @@ class AuditRows:
         brittle = [f"{b.check} rejects {b.equivalent}, it expects {b.expected}: {b.hint}" for b in entry.brittle]
         self._list(self._texts["brittle"], entry, brittle)
         unseen = list(dict.fromkeys(mutant.operator for mutant in entry.unseen))
-        self._list(self._texts["undetectable"], entry, [self._names(unseen)] if unseen else [])
+        self._list(self._texts["by_case"], entry, [self._names(unseen)] if unseen else [])
         if entry.redundant and not self._list(self._texts["redundant"], entry, [self._names(entry.redundant)]):
             self._redundant_checks += len(entry.redundant)
         holdings = [holding for holding in entry.holdings if holding.kills]
@@ -108,24 +99,70 @@ class AuditRows:
         """The rows of the matrix."""
         return self._all if self._counted <= self._most_cases else self._faulty
 
-    @property
-    def left_out(self) -> int:
-        return self._counted - len(self.cases)
+    def sections(self, summary: AuditSummary) -> list[ReportSection]:
+        """Everything that is shown, whatever draws it; empty tables are left out."""
+        operators = list(zip(MARKS, summary.operators if summary.rate.tried else (), strict=False))
+        redundant = len(self._texts["redundant"]) + summary.redundant - self._redundant_checks
+        sections = [
+            self._make_section("unaudited", "why", summary.set_aside),
+            self._make_section("controls", "which", summary.controls)._replace(is_marked=True),
+            ReportSection(
+                "Add these first: the fields that would catch the most wrong answers",
+                ("field", "survivors that it would catch", "in cases"),
+                [(remedy.field, str(remedy.survivors), str(remedy.cases)) for remedy in summary.remedies],
+            ),
+            ReportSection(
+                "Operators", ("", "operator", "killed", "rate", "95% interval", "what it makes wrong"),
+                [(mark, o.name, *rate_cells(o.rate), o.about) for mark, o in operators],
+                terminal_rows=len(MARKS),
+            ),
+            self._matrix(operators),
+            ReportSection(
+                "Survivors: wrong answers that the suite would pass", ("case", "operator", "change", "seen", "fix"),
+                [(case, s.operator, s.change, s.evidence, s.hint) for case, s in self.survivors],
+                is_marked=True, below=2, total=summary.survivors,
+            ),
+            ReportSection(
+                "What this suite cannot catch; not in the kill rate",
+                ("operator", "unseen in cases", "tried on cases", "what it makes wrong", "helps"),
+                [(o.operator, str(o.unseen), str(o.cases), o.about, o.help) for o in summary.apart if o.unseen],
+                below=1,
+            ),
+            self._make_section("by_case", "operators", summary.blind),
+            ReportSection(
+                "Which check catches what", ("case", "check", "catches", "only it", "which"),
+                [(case, h.check, str(h.kills), str(len(h.alone)), "; ".join(h.alone)) for case, h in self.holdings],
+                "Without a check, the mutants that only it catches would pass.",
+                terminal_rows=0, total=len(self.holdings) + self.holdings_left_out,
+            ),
+            self._make_section("brittle", "what is rejected", summary.brittle),
+            self._make_section("redundant", "checks", redundant),
+        ]  # fmt: skip
+        return [section for section in sections if section.rows]
 
-    def sections(self, summary: AuditSummary) -> dict[str, AuditSection]:
-        """What is listed next to the matrix and the survivors, by the names of `TITLES`."""
-        totals = {
-            "unaudited": summary.set_aside,
-            "controls": summary.controls,
-            "undetectable": summary.blind,
-            "brittle": summary.brittle,
-            "redundant": len(self._texts["redundant"]) + summary.redundant - self._redundant_checks,
-        }
-        return {name: AuditSection(title, self._texts[name], totals[name]) for name, title in TITLES.items()}
+    def _make_section(self, name: str, what: str, total: int) -> ReportSection:
+        return ReportSection(TITLES[name], ("case", what), self._texts[name], total=total)
+
+    def _matrix(self, operators: Sequence[tuple[str, OperatorAudit]]) -> ReportSection:
+        """The cases, each with the survivors of each operator."""
+        marks, zero, rest = [mark for mark, _ in operators], "0", "empty: nothing to change"
+        rows = [(case.case_id, *rate_cells(case.rate), *_survivors(case, operators)) for case in self.cases]
+        if self._is_narrow:
+            marks, zero, rest = [" ".join(marks)], ".", f"+: more than 9, {rest}"
+            rows = [
+                (*row[:4], " ".join("+" if len(cell) > 1 else NARROW.get(cell, cell) for cell in row[4:]))
+                for row in rows
+            ]
+        return ReportSection(
+            "Cases", ("case", "killed", "rate", "95% interval", *marks), rows if operators else [],
+            f"Survivors of each operator; {zero}: all killed, {rest}.", total=self._counted,
+        )  # fmt: skip
 
 
-MARKS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-"""A letter for the matrix for each operator that was tried."""
+def _survivors(case: CaseAudit, operators: Sequence[tuple[str, OperatorAudit]]) -> Iterator[str]:
+    for _, operator in operators:
+        killed, tried = case.operators.get(operator.name, (0, 0))
+        yield str(tried - killed) if tried else ""
 
 
 def rate(figures: Rate) -> str:
@@ -264,7 +301,7 @@ class AuditMarkdown:
     def __init__(self, out: BinaryWriter, min_kill: float) -> None:
         self._out = out
         self._min_kill = min_kill
-        self._rows = AuditRows(CASES, LINES, LINES, LINES)
+        self._rows = AuditRows(MARKDOWN_ROWS, LINES, LINES, LINES)
 
     def case(self, entry: CaseAudit | UnauditedCase) -> None:
         self._rows.add(entry)
@@ -274,7 +311,6 @@ class AuditMarkdown:
             self._out.write(f"{line}\n".encode())
 
     def _lines(self, summary: AuditSummary) -> Iterator[str]:
-        rows, sections = self._rows, self._rows.sections(summary)
         yield "# Audit\n"
         yield f"**{verdict(summary, self._min_kill)}**\n"
         yield f"- Eval file: {markdown_cell(summary.suite)}"
@@ -283,66 +319,4 @@ class AuditMarkdown:
         yield f"- Seed: {summary.seed}"
         yield f"- Cases: {summary.audited} audited, {summary.set_aside} not audited"
         yield from (f"- {line}" for line in (headline(summary), *remarks(summary)))
-        if summary.rate.tried:
-            yield from self._matrix(summary)
-        yield from _list_lines(sections["unaudited"])
-        yield from _list_lines(sections["controls"])
-        if summary.survivors:
-            yield "\n## Survivors: wrong answers that the suite would pass\n"
-            remedies = [(remedy.field, remedy.survivors, remedy.cases) for remedy in summary.remedies]
-            yield from _table("Field | Survivors that it would catch | In cases", remedies)
-            yield ""
-            survivors = [(case, s.operator, s.change, s.evidence, s.hint) for case, s in rows.survivors]
-            yield from _table("Case | Operator | Change | Seen | Fix", survivors)
-            yield from _more(summary.survivors - len(rows.survivors))
-        if any(operator.unseen for operator in summary.apart):
-            yield f"\n## {sections['undetectable'].title}\n"
-            header = "Operator | What it makes wrong | Unseen in cases | Tried on cases | What would help"
-            yield from _table(header, [(o.operator, o.about, o.unseen, o.cases, o.help) for o in summary.apart])
-            yield ""
-            yield from _list_lines(sections["undetectable"]._replace(title=""))
-        if rows.holdings:
-            yield "\n## Which check catches what\n"
-            yield "Without a check, the mutants that only it catches would pass.\n"
-            holdings = [(case, h.check, h.kills, len(h.alone), "; ".join(h.alone)) for case, h in rows.holdings]
-            yield from _table("Case | Check | Catches | Only it | Which", holdings)
-            yield from _more(rows.holdings_left_out)
-        yield from _list_lines(sections["brittle"])
-        yield from _list_lines(sections["redundant"])
-
-    def _matrix(self, summary: AuditSummary) -> Iterator[str]:
-        operators = list(zip(MARKS, summary.operators, strict=False))
-        yield "\n## Operators\n"
-        header = " | Operator | What it makes wrong | Killed | Rate | 95% interval"
-        yield from _table(header, [(mark, o.name, o.about, *rate_cells(o.rate)) for mark, o in operators])
-        yield "\n## Cases\n"
-        yield "Survivors of each operator; 0: all killed, empty: nothing to change.\n"
-        cases = []
-        for case in self._rows.cases:
-            counts = [case.operators.get(operator.name, (0, 0)) for _, operator in operators]
-            survivors = [str(tried - killed) if tried else "" for killed, tried in counts]
-            cases.append((case.case_id, *rate_cells(case.rate), *survivors))
-        header = " | ".join(["Case | Killed | Rate | 95% interval", *(mark for mark, _ in operators)])
-        yield from _table(header, cases, CELL_LIMIT)
-        if self._rows.left_out:
-            yield f"\n{pluralize(self._rows.left_out, 'more case')}: see the JSON next to this file."
-
-
-def _table(header: str, rows: Iterable[Sequence[object]], limit: int = EXCERPT) -> Iterator[str]:
-    yield f"| {header} |".replace("|  |", "| |")
-    yield f"|{'---|' * (header.count('|') + 1)}"
-    for row in rows:
-        yield f"| {' | '.join(markdown_cell(str(cell), limit) for cell in row)} |"
-
-
-def _list_lines(section: AuditSection) -> Iterator[str]:
-    if section.rows and section.title:
-        yield f"\n## {section.title}\n"
-    for name, text in section.rows:
-        yield f"- {markdown_cell(name)}: {markdown_cell(text, EXCERPT)}"
-    yield from _more(section.more) if section.rows else ()
-
-
-def _more(count: int) -> Iterator[str]:
-    if count > 0:
-        yield f"\n{count} more: see the JSON next to this file."
+        yield from markdown_sections(self._rows.sections(summary))
