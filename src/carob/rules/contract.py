@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -76,6 +76,14 @@ class Test(NamedTuple):
     """The flag that such a condition says must not be set."""
 
 
+class NameDoubt(NamedTuple):
+    """A tool that may be one that rules name: why, the rules that it may trigger, the clauses that may look for it."""
+
+    why: str
+    rules: tuple[int, ...]
+    clauses: tuple[ClauseNumber, ...]
+
+
 class Slots(NamedTuple):
     """What one kind of event of one tool concerns: rules that it triggers, and clauses that look for it.
 
@@ -93,19 +101,13 @@ class Slots(NamedTuple):
     """The ids of patterns whose events clauses look back at."""
     stored_start: frozenset[int]
     stored_end: frozenset[int]
+    doubt: NameDoubt | None = None
+    """Whom it concerns if the name of its tool means one that they name."""
 
     @property
     def needs_end(self) -> bool:
         """Whether the end of such a call concerns any rule."""
         return bool(self.ended or self.forbidden_ended or self.recorded_end or self.stored_end)
-
-
-class NameDoubt(NamedTuple):
-    """A tool that may be one that rules name: why, the rules that it may trigger, the clauses that may look for it."""
-
-    why: str
-    rules: tuple[int, ...]
-    clauses: tuple[ClauseNumber, ...]
 
 
 NO_SLOTS: Final = Slots((), (), (), (), (), (), (), frozenset(), frozenset(), frozenset())
@@ -130,7 +132,6 @@ class Contract:
         if any(rule.reading != self.reading for rule in rules):
             raise ValueError("the rules read calls in different ways")
         self._slots: dict[tuple[str, str], Slots] = {}
-        self._doubts: dict[tuple[str, str], NameDoubt | None] = {}
 
     def slots(self, kind: str, tool: str) -> Slots:
         """What an event of this kind concerns."""
@@ -139,22 +140,18 @@ class Contract:
         if slots is None:
             if len(self._slots) >= KEPT_TOOLS:
                 self._slots.clear()
-            slots = self._slots[key] = self._find_slots(lambda pattern: pattern.kind == kind and pattern.names(tool))
+            slots = self._slots[key] = self._find_slots(kind, tool)
         return slots
 
-    def doubt(self, kind: str, tool: str) -> NameDoubt | None:
-        """Whom an event of this kind concerns if the name of its tool means one that they name; usually None."""
-        key = kind, tool
-        if key not in self._doubts:
-            if len(self._doubts) >= KEPT_TOOLS:
-                self._doubts.clear()
-            self._doubts[key] = None if tool in self.reading.tool_names.values() else self._find_doubt(kind, tool)
-        return self._doubts[key]
+    def _why_doubtful(self, pattern: EventPattern, tool: str) -> str | None:
+        """Why it is not known whether a pattern names this tool: it may be one that it names or excepts."""
+        if pattern.kind == "handoff" or tool in self.reading.tool_names.values():
+            return None
+        return why_may_be(pattern.excluded if pattern.names(tool) else pattern.tools, tool)
 
     def _find_doubt(self, kind: str, tool: str) -> NameDoubt | None:
         def why(pattern: EventPattern) -> str | None:
-            is_open = kind != "handoff" and pattern.kind == kind and pattern.tools and not pattern.names(tool)
-            return why_may_be(pattern.tools, tool) if is_open else None
+            return self._why_doubtful(pattern, tool) if pattern.kind == kind else None
 
         rules = {number: words for number, rule in enumerate(self.rules) if (words := why(rule.each))}
         clauses = {
@@ -202,7 +199,10 @@ class Contract:
         ]
         return tuple(rules), tuple(clauses)
 
-    def _find_slots(self, concerns: Callable[[EventPattern], bool]) -> Slots:
+    def _find_slots(self, kind: str, tool: str) -> Slots:
+        def concerns(pattern: EventPattern) -> bool:
+            return pattern.kind == kind and pattern.names(tool) and not self._why_doubtful(pattern, tool)
+
         triggers: tuple[list[int], list[int]] = ([], [])
         clauses: tuple[list[ClauseNumber], ...] = ([], [], [], [], [])
         stored: tuple[set[int], ...] = (set(), set(), set())
@@ -219,7 +219,8 @@ class Contract:
                     at = int(pattern.at_end) if plan.clause is NeverAfter else 2 + recording_stage(pattern)
                     if (number, clause_index) not in clauses[at]:
                         clauses[at].append((number, clause_index))
-        slots = Slots(*map(tuple, triggers), *map(tuple, clauses), *map(frozenset, stored))  # type: ignore[arg-type]
+        doubt = self._find_doubt(kind, tool)
+        slots = Slots(*map(tuple, triggers), *map(tuple, clauses), *map(frozenset, stored), doubt)  # type: ignore[arg-type]
         return slots if any(slots) else NO_SLOTS
 
 

@@ -130,14 +130,13 @@ class Monitor:
             self._talk.is_open = False
         if kind in self._contract.ignored:
             return
-        name = event.full_name
-        if (slots := self._contract.slots(kind, name)) is not NO_SLOTS:
+        if (slots := self._contract.slots(kind, event.full_name)) is not NO_SLOTS:
             occurrence = Occurrence(event, self._horizon(event))
             self._trigger(slots.requested, occurrence)
             self._forbid(slots.forbidden, occurrence)
             self._record(0, slots.recorded_request, slots.stored_request, occurrence)
-        if name and (doubt := self._contract.doubt(kind, name)) is not None:
-            self._note_doubt(doubt, event)
+            if slots.doubt is not None:
+                self._note_doubt(slots.doubt, event)
 
     def _read(self, event: ConversationEvent) -> ConversationEvent:
         """An event as the author of the rules reads it: what the tool is called, and whether its call succeeded."""
@@ -184,8 +183,8 @@ class Monitor:
         """What this call would break, or may break, if it were made next and succeeded; nothing is remembered."""
         if self._reading is not None:
             call = self._read(call)
-        slots, doubt = self._contract.slots("call", call.full_name), self._contract.doubt("call", call.full_name)
-        if doubt is None and not (slots.requested or slots.ended or slots.forbidden or slots.forbidden_ended):
+        slots = self._contract.slots("call", call.full_name)
+        if not (slots.requested or slots.ended or slots.forbidden or slots.forbidden_ended or slots.doubt):
             return []
         requested = Occurrence(call, self._messages.get(call.message, call.index) if call.message else call.index)
         ended = requested.with_end(ConversationEvent(kind="result", index=call.index, tool=call.tool, success=True))
@@ -206,7 +205,7 @@ class Monitor:
                     if finding is None and state.hidden:
                         finding = RuleFinding(False, f"{occurrence}: {state.hidden}", (call.index,))
                     foreseen += [Foreseen(state.rule, finding)] if finding else []
-        return foreseen if doubt is None else [*foreseen, *self._foresee_doubt(doubt, requested)]
+        return [*foreseen, *self._foresee_doubt(slots.doubt, requested)] if slots.doubt else foreseen
 
     def _foresee_doubt(self, doubt: NameDoubt, call: Occurrence) -> Iterator[Foreseen]:
         """The rules of which it is not known whether the call would break them, since its name does not tell."""
@@ -285,13 +284,7 @@ class Monitor:
         call = self._open[event.call] = _OpenCall(occurrence, slots)
         if slots is NO_SLOTS:
             call.has_started = True
-        else:
-            self._take_request(event, occurrence, call)
-        if (doubt := self._contract.doubt("call", event.full_name)) is not None:
-            self._note_doubt(doubt, event)
-
-    def _take_request(self, event: ConversationEvent, occurrence: Occurrence, call: _OpenCall) -> None:
-        slots = call.slots
+            return
         if slots.requested:
             self._trigger(slots.requested, occurrence)
         if slots.forbidden:
@@ -300,6 +293,8 @@ class Monitor:
             self._record(0, slots.recorded_request, slots.stored_request, occurrence)
         if event.started:
             self._start(call)
+        if slots.doubt is not None:
+            self._note_doubt(slots.doubt, event)
 
     def _start(self, call: _OpenCall) -> None:
         if not call.has_started:

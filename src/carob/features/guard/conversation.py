@@ -19,6 +19,7 @@ import msgspec
 
 from carob.features.guard.decision import Decision, decide, refuse
 from carob.features.guard.policy import GuardPolicy
+from carob.model.trace import SERVER_MARK
 from carob.plugins.features import load
 from carob.rules.events import ConversationEvent, EventKind, Facts, read_full_name
 from carob.rules.monitor import Monitor
@@ -150,12 +151,7 @@ class GuardedConversation:
         tool = _read_text(tool)
         if not tool.strip():
             return self._write_refusal(refuse(NAMELESS, None, "the call does not say the name of its tool", call))
-        known: dict[str, Any] = {
-            "server": read_full_name(tool)["server"],
-            "message": message,
-            "parallel": parallel,
-            "beside_words": beside_words,
-        }
+        known: dict[str, Any] = {"message": message, "parallel": parallel, "beside_words": beside_words}
         try:
             frozen = freeze_arguments(arguments)
         except Exception as error:  # noqa: BLE001 - what cannot be read cannot be judged
@@ -164,8 +160,8 @@ class GuardedConversation:
             frozen = None  # rules may look back at the call all the same
         try:
             with self._changing():
-                decision = self._decide(tool, frozen, call, known, approval)
-                self._note(decision, known)
+                decision, event = self._decide(tool, frozen, call, known, approval)
+                self._note(decision, event)
             return decision
         except Exception as error:  # noqa: BLE001 - whatever goes wrong must not open the door
             decision = self._refuse_undecided(tool, frozen, call, f"the guard failed: {error_text(error)}")
@@ -260,10 +256,10 @@ class GuardedConversation:
         try:
             frozen = freeze_arguments(arguments)
             with self._changing():
-                decision = self._decide(tool, frozen, call, {}, "")
+                decision, event = self._decide(tool, frozen, call, {}, "")
                 if decision.verdict != "ask":
                     return False
-                self._note(decision, {})
+                self._note(decision, event)
                 return True
         except Exception:  # noqa: BLE001 - the call is refused when it is decided about
             return False
@@ -333,17 +329,22 @@ class GuardedConversation:
         calls = reversed(self._monitor.open_calls)
         return next((call for call in calls if call.rpartition(MARK)[0] == decision), decision)
 
-    def _decide(self, tool: str, arguments: Any, call: str, known: Mapping[str, Any], approval: str) -> Decision:
+    def _decide(
+        self, tool: str, arguments: Any, call: str, known: Mapping[str, Any], approval: str
+    ) -> tuple[Decision, ConversationEvent | None]:
+        """The decision, and the call as it is counted if it is allowed; None where nothing can be decided."""
         if (why := self._why_undecided()) and self.policy.names(tool):
-            return refuse(tool, arguments, why, call)
+            return refuse(tool, arguments, why, call), None
+        approved = self._approved_rules(tool, arguments, approval)
         # An id that the model made up may come twice, and each call counts.
         call = f"{call}{MARK}{self._monitor.last_index + 1}"
         event = self._event("call", tool=tool, call=call, arguments=arguments, **known)
-        decision = decide(self._monitor.preview(event), event, self._approved_rules(tool, arguments, approval))
+        decision = decide(self._monitor.preview(event), event, approved)
         if decision.verdict == "ask":
-            return msgspec.structs.replace(decision, approval=self._offer_approval(decision))
-        is_named = decision.reasons or self.policy.concerns(tool)
-        return decision if is_named else msgspec.structs.replace(decision, is_unnamed=True)
+            decision = msgspec.structs.replace(decision, approval=self._offer_approval(decision))
+        elif not (decision.reasons or self.policy.concerns(tool)):
+            decision = msgspec.structs.replace(decision, is_unnamed=True)
+        return decision, event
 
     def _why_undecided(self) -> str:
         """Why nothing can be decided here; empty: it can."""
@@ -368,20 +369,20 @@ class GuardedConversation:
         except Exception:  # noqa: BLE001 - rules that cannot be asked name every tool
             return True
 
-    def _events_of(self, decision: Decision, known: Mapping[str, Any]) -> list[ConversationEvent]:
+    def _events_of(self, decision: Decision, call: ConversationEvent | None) -> list[ConversationEvent]:
         """What a decision makes happen: the call is under way, or a guard denied it, or somebody is to be asked."""
-        if self._why_undecided():
+        if call is None or self._why_undecided():
             return []
-        kind: EventKind = "call" if decision else "asks_approval" if decision.verdict == "ask" else "denied"
-        about = {"tool": decision.tool, "server": known.get("server", ""), "arguments": decision.arguments}
-        about["call"] = decision.call
-        if kind == "call":
-            about |= known
-        first = self._event(kind, **about)
+        if decision:
+            return [call]
+        kind: EventKind = "asks_approval" if decision.verdict == "ask" else "denied"
+        first = ConversationEvent(
+            kind=kind, index=call.index, tool=call.tool, server=call.server, arguments=call.arguments, call=call.call,
+            time=call.time,
+        )  # fmt: skip
         if kind != "asks_approval" or not self._asks_host:
             return [first]
-        later = self._event("call", **{**about, **known}, started=False)
-        return [first, msgspec.structs.replace(later, index=first.index + 1)]
+        return [first, msgspec.structs.replace(call, index=call.index + 1, started=False)]
 
     def _offer_approval(self, decision: Decision) -> str:
         ticket = os.urandom(18).hex()
@@ -407,12 +408,13 @@ class GuardedConversation:
         if now is not None and now < self._latest:
             now = None
         self._latest = max(self._latest, now or 0.0)
-        about = {**read_full_name(about.pop("tool", "")), **about}
+        if SERVER_MARK in about.get("tool", ""):
+            about |= read_full_name(about["tool"])
         return ConversationEvent(kind=kind, index=self._monitor.last_index + 1, time=now, **about)
 
-    def _note(self, decision: Decision, known: Mapping[str, Any]) -> None:
+    def _note(self, decision: Decision, call: ConversationEvent | None) -> None:
         """Count what a decision makes happen, and write the decision down."""
-        events = self._events_of(decision, known)
+        events = self._events_of(decision, call)
         if not events:
             self._write(None, decision)
         for number, event in enumerate(events):

@@ -17,7 +17,7 @@ from msgspec import Struct, structs
 from carob.errors import ConfigError
 from carob.rules.clauses import After, NeverAfter
 from carob.rules.conditions import CelCondition
-from carob.rules.contract import CompiledRule, Contract
+from carob.rules.contract import NO_SLOTS, CompiledRule, Contract
 from carob.rules.events import COMMAND, EDIT
 from carob.rules.patterns import EventPattern
 from carob.rules.reading import Surroundings, read_rule
@@ -113,16 +113,16 @@ class GuardPolicy(Struct, frozen=True, dict=True):
     def names(self, tool: str) -> bool:
         """Whether a rule that can stop calls speaks of this tool."""
         name = self.contract.reading.rename(tool)
-        slots, doubt = self.contract.slots("call", name), self.contract.doubt("call", name)
-        numbers = {*slots.requested, *slots.ended}
-        numbers |= {number for number, _ in (*slots.forbidden, *slots.forbidden_ended)}
-        numbers |= {*doubt.rules, *(number for number, _ in doubt.clauses)} if doubt is not None else set()
+        slots = self.contract.slots("call", name)
+        rules, clauses = (slots.doubt.rules, slots.doubt.clauses) if slots.doubt else ((), ())
+        numbers = {*slots.requested, *slots.ended, *rules}
+        numbers |= {number for number, _ in (*slots.forbidden, *slots.forbidden_ended, *clauses)}
         return not self.guarded.isdisjoint(numbers)
 
     def concerns(self, tool: str) -> bool:
         """Whether a rule speaks of calls of this tool: it stops them, looks back at them, or only watches them."""
         name = self.contract.reading.rename(tool)
-        return any(self.contract.slots("call", name)) or self.contract.doubt("call", name) is not None
+        return self.contract.slots("call", name) is not NO_SLOTS
 
     def mentions(self, tool: str) -> bool:
         """Whether a rule says this name, and not only `*`."""
