@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from cli.fixtures import carob
+from features.watch.conftest import collector, start
 from laws.coverage import LAW
 
-__all__ = ["carob"]
+__all__ = ["carob", "collector", "start"]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

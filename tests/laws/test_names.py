@@ -19,9 +19,13 @@ from carob.features.guard.hook_events import Installation, answer_event
 from carob.features.guard.mcp import MessageGuard
 from carob.features.guard.policy import load_policy
 from carob.features.guard.serve import DecisionServer
+from carob.model.faults import Fault
 from carob.model.trace import ToolCall, Trace
+from carob.proxy.faults.world import CaseWorld
 from carob.rules.monitor import judge_events
 from evidence.exports.sources import FILES
+from features.watch.conftest import Start
+from features.watch.watched import turn
 
 READINGS: dict[str, dict[str, str]] = yaml.safe_load(Path(__file__).with_name("names.yaml").read_text("utf-8"))
 SESSION = (FILES / "sessions/claude-code-session.jsonl").read_text("utf-8")
@@ -103,6 +107,39 @@ def test_check(spelled: str, policy: Path, tmp_path: Path) -> None:
         assert outcomes == {NEVER_PAY[READINGS[spelled][where]]}, where
 
 
+def test_watch(start: Start) -> None:
+    watched = start(policy=RULES)
+    for number, spelled in enumerate(READINGS):
+        spans = json.dumps(turn(7 * number + 2)).replace("cancel_order", json.dumps(spelled)[1:-1])
+        watched.send(*json.loads(spans))
+    watched.wait()
+    for number, (spelled, read) in enumerate(READINGS.items()):
+        [verdicts] = watched.verdicts(f"s-{7 * number + 2}") or [{}]
+        assert verdicts.get("never-pay", "not_triggered") == NEVER_PAY[read["elsewhere"]], spelled
+
+
+@Names
+def test_a_tool_that_may_be_excepted_is_unknown(spelled: str, tmp_path: Path) -> None:
+    rule = {"id": "only-pay", "each": {"call": "*", "except": ["pay"]}, "at_most": 0}
+    (tmp_path / "p.yaml").write_text(json.dumps({"carob": 1, "rules": [rule]}))
+    expected = {"is": "not_triggered", "same": "broken", "maybe": "unknown", "other": "broken"}
+    reading = READINGS[spelled]["elsewhere"]
+    assert _judge(tmp_path / "p.yaml", _trace(spelled)) == {"only-pay": expected[reading]}
+    refusal = _in_python(tmp_path / "p.yaml", spelled)
+    assert bool(refusal) is (reading != "is")
+    assert ("tool_names" in refusal) is (reading == "maybe")
+
+
+@Names
+def test_faults(spelled: str) -> None:
+    read = READINGS[spelled]["elsewhere"]
+    world = CaseWorld((), (Fault(hits="tool", kind="timeout", name="pay"),))
+    plan, call = world.begin(spelled), ToolCall(spelled, {}, success=True)
+    assert (plan.fault_index is not None) is (read in ("is", "same"))
+    if plan.fault_index is None:
+        assert ("tool_names" in world._why_missed(world.faults[0], [call])) is (read == "maybe")
+
+
 def _in_python(policy: Path, spelled: str) -> str:
     with carob.Guard(policy).conversation(user="Pay.") as conversation:
         return conversation.allow(spelled, {}).message
@@ -167,6 +204,16 @@ def test_coverage(spelled: str, tmp_path: Path) -> None:
     suite = {"carob": 1, "cases": [{"id": "a", "prompt": trace.input, "expected": {"tool_calls_none": ["pay"]}}]}
     [tool] = [tool for tool in carob.coverage(suite, tmp_path / "session.jsonl").tools if tool.called == 2]
     assert bool(tool.forbidden) is (READINGS[spelled]["host"] in ("is", "same"))
+
+
+@pytest.mark.parametrize("name", ["mcp__desk__pay", "mcp__desk__*"])
+def test_coverage_credits_a_name_in_full_to_the_tool_of_that_server(name: str, tmp_path: Path) -> None:
+    for spelled, credited in (("mcp__desk__pay", 1), ("mcp__bank__pay", 0)):
+        trace = _session(tmp_path, spelled)
+        suite = {"carob": 1, "cases": [{"id": "a", "prompt": trace.input, "expected": {"tool_calls_any": [name]}}]}
+        tools = {tool.name: tool for tool in carob.coverage(suite, tmp_path / "session.jsonl").tools}
+        assert (tools["pay"].called, tools["pay"].asserted) == (2, credited)
+        assert ("mcp__desk__pay" in tools) is (name == "mcp__desk__pay" and not credited)
 
 
 @pytest.mark.parametrize("name", ["mcp__desk__pay", "mcp__desk__*", "mcp__*__pay"])

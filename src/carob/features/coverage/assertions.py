@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -38,10 +39,12 @@ class ToolMention(NamedTuple):
     """The arguments whose values are expected."""
     besides: tuple[str, ...] = ()
 
-    def names(self, tool: str) -> bool:
+    def names(self, called: Iterable[str]) -> bool:
+        """Whether it speaks of a tool that was called by these names."""
         if self.role != "forbidden":
-            return is_any_named(self.tools, tool)
-        return any(is_same_tool(name, tool) for name in self.tools) and not is_any_named(self.besides, tool)
+            return any(is_any_named(self.tools, name) for name in called)
+        forbidden = (name for name in called if not is_any_named(self.besides, name))
+        return any(is_same_tool(tool, name) for name in forbidden for tool in self.tools)
 
 
 class CaseMention(NamedTuple):
@@ -71,12 +74,12 @@ def _split_names(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part for name in names for part in name.split(OR)))
 
 
-def settle_mention(mention: ToolMention, known: Sequence[str]) -> ToolMention:
+def settle_mention(mention: ToolMention, known: Iterable[Collection[str]]) -> ToolMention:
     """The mention by names of known tools: a call that several tools can serve is required of none of them."""
     if mention.role != "required":
         return mention
-    serving = [tool for tool in known if mention.names(tool)]
-    literal = [name for name in mention.tools if not any(is_named(name, tool) for tool in serving)]
+    serving = [called for called in known if mention.names(called)]
+    literal = [name for name in mention.tools if not any(is_named(name, tool) for tool in chain(*serving))]
     return mention._replace(role="alternative") if len(serving) + len(literal) > 1 else mention
 
 

@@ -34,7 +34,15 @@ from carob.model.suite import Suite
 from carob.model.trace import ToolCall, Trace
 from carob.model.verdict import RULE_CHECKS, Status
 from carob.text.prose.claims import claims
-from carob.text.tool_names import ANY_EFFECT, GROUP_MARK, effect_tools, is_any_named, is_helper, is_named
+from carob.text.tool_names import (
+    ANY_EFFECT,
+    GROUP_MARK,
+    effect_tools,
+    find_spellings,
+    is_any_named,
+    is_helper,
+    is_named,
+)
 from carob.text.wording import pluralize
 from carob.text.words import WordLists
 
@@ -70,6 +78,8 @@ class CoverageMeter:
         self._decided: set[tuple[str, tuple[str, bytes]]] = set()
         self._statuses: Counter[tuple[Label, Status]] = Counter()
         self._calls: dict[str, Counter[str]] = {}
+        self._full_names: dict[str, set[str]] = {}
+        """Of each tool that was called: itself, and with the MCP servers that it was called at."""
         self._called_in: dict[str, str] = {}
         self._schemas: dict[str, list[SchemaArgument]] = {}
         self._classes: Counter[tuple[str, str, str]] = Counter()
@@ -160,6 +170,7 @@ class CoverageMeter:
             self._note("calls", f"there are calls of over {MOST_TOOLS} tools, and the rest is not counted")
             return
         counts = self._calls.setdefault(call.name, Counter())
+        self._full_names.setdefault(call.name, set()).add(call.full_name)
         how = (
             "refused"
             if not call.called
@@ -198,10 +209,15 @@ class CoverageMeter:
             if "*" not in name and not name.startswith(GROUP_MARK)
         }
         effects = {name for name in effect_tools(self._effects) if "*" not in name}
-        names = sorted({*self._schemas, *self._calls, *named, *effects})
-        settled = {mention: settle_mention(mention, names) for mention in {entry.mention for entry in self._mentions}}
+        called = {spelling for full in self._full_names.values() for name in full for spelling in find_spellings(name)}
+        names = sorted({*self._schemas, *self._calls, *((named | effects) - called)})
+        known = {name: self._full_names.get(name, {name}) for name in names}
+        mentioned = {entry.mention for entry in self._mentions}
+        settled = {mention: settle_mention(mention, known.values()) for mention in mentioned}
         mentions = [entry._replace(mention=settled[entry.mention]) for entry in self._mentions]
-        return tuple(self._count_tool(name, [m for m in mentions if m.mention.names(name)]) for name in names)
+        return tuple(
+            self._count_tool(name, [m for m in mentions if m.mention.names(full)]) for name, full in known.items()
+        )
 
     def _count_tool(self, name: str, mentions: list[CaseMention]) -> ToolCoverage:
         counts = self._calls.get(name, Counter[str]())

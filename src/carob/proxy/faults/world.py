@@ -17,7 +17,7 @@ from carob.model.faults import NOT_REACHED, STUB_PASSED_BY, STUBBED, AlteredCall
 from carob.model.suite import Case
 from carob.model.trace import ToolCall, Trace, TraceError
 from carob.text.clean import jsonable
-from carob.text.tool_names import is_named, is_same_tool
+from carob.text.tool_names import is_named, is_same_tool, why_may_be
 from carob.text.wording import pluralize, shorten
 
 MAX_NOTED = 1000
@@ -334,9 +334,12 @@ class CaseWorld:
         if unchanged := self._unchanged[self.faults.index(fault)]:
             return f"{pluralize(unchanged, 'call')} came, but the fault changed nothing in the result"
         reached = {name: number for (hits, name), number in self._calls.items() if hits == fault.hits}
-        elsewhere = (call.name for call in calls if call.name not in reached)
+        elsewhere = (call.full_name for call in calls if call.name not in reached)
         if fault.hits == "tool" and any(matches_tool(fault.name, name) for name in elsewhere):
             return f"{fault.name} was called, but not where Carob can intercept it"
+        doubts = (why_may_be((fault.name,), call.full_name) for call in calls)
+        if fault.hits == "tool" and (doubt := next(filter(None, doubts), None)):
+            return doubt
         if not reached:
             return f"No {fault.hits} was called where Carob can intercept it"
         counts = [f"{shorten(name, 60)} ({number})" for name, number in [*reached.items()][:MAX_LISTED]]
