@@ -19,7 +19,7 @@ LISTS: Final = frozenset(
     (
         *CONSENT, *DISSENT, "no_consent", "plain_no", "consent_denials", "consent_denied_before",
         "consent_denied_after", "retractions", "consent_conditions", "consent_limits", "no_conditions",
-        "consent_reports", "question_openings", "consent_fillers",
+        "consent_reports", "consent_noted", "question_openings", "consent_fillers",
     )
 )  # fmt: skip
 """The word lists that decide whether a user agrees."""
@@ -29,7 +29,7 @@ _REACHES: Final = (
     r"(?:«denials»|«denials_elsewhere»|n't)\W*(?:\Z|\b(?:under|in|at|by|for|ever|i repeat|repeat|on|unter|en|sous)\b)"
 )
 """A denial that goes on after a comma: "Do not, under any circumstances, proceed"."""
-_DENIED_AFTER: Final = r"\s*«consent_denied_after»"
+_DENIED_AFTER: Final = r"\s*(?:«consent_denied_after»|[\s,、，]*«consent_noted»)"
 _ENDS_CLAUSE: Final = r"(?=[^\S\n]*(?:[,.;:!?…、。，！？\v\n\"')*_]|-\s|\Z))"
 _BEGINS_CLAUSE: Final = (
     r"(?:\A|[,.;:!?…、。，！？\n\v]|-\s|\b(?:but|and|oh|no|aber|nein|pero|mais|ma|mas|maar|nee)\b)[\s\"'(]*"
