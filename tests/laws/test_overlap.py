@@ -305,3 +305,22 @@ def test_the_scripts_pay_once_and_are_refused_alone(tmp_path: Path) -> None:
         _, found = count_steps(lambda step, script=script: script(Use(guard, "A", step)))
         assert found[0] == "The call of pay_invoice was not made.", script.__name__
         assert PAID == ["A"], script.__name__
+
+
+def test_a_thread_that_was_there_before_is_of_no_conversation(tmp_path: Path) -> None:
+    """Also of the only one: what another request looked up is no evidence for it."""
+    guard, begins, is_over = carob.Guard(write_policy(tmp_path, DESK)), threading.Event(), threading.Event()
+
+    def look() -> None:
+        begins.wait(60)
+        get_invoice.invoke({"id": "A"})
+        is_over.set()
+
+    with guard.frameworks():
+        threading.Thread(target=look).start()
+        with guard.conversation(user="Yes, pay it."):
+            begins.set()
+            assert is_over.wait(60)
+            with pytest.raises(Exception, match="pay_invoice was not made"):
+                pay_invoice.invoke({"id": "A"})
+    assert PAID == []

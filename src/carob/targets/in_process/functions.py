@@ -78,9 +78,12 @@ def wrap_tool(function: Any, tool: FoundTool, door: Door) -> Any:
     if isinstance(function, staticmethod | classmethod):
         return type(function)(wrap_tool(function.__func__, tool, door))
     if tool.row is not None:
-        owned = copy.copy(function)
-        vars(owned)[OWNER] = door.find_owner
-        return owned
+        mine = owner = copy.copy(function)
+        if part := tool.row.owned:
+            owner = copy.copy(getattr(function, part))
+            setattr(mine, part, owner)
+        vars(owner)[OWNER] = door.find_owner
+        return mine
     read = _reader(function, tool.name)
     row = ToolClass("", tool.name, (), lambda _, args, kwargs: read(args, kwargs), form=door.form)
 

@@ -176,7 +176,7 @@ def enter(
             return Passage(row, called, above, row.form(tool, above.call_id, args), is_own=False)
         if is_inner or _is_on_its_way(above, called, row, owner):
             return None
-    case = owner or _find_case(tool, called.name)
+    case = owner or _find_case(called.tool or tool, called.name)
     if case is None:
         return None
     parent = above.name if above is not None else None

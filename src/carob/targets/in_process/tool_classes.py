@@ -59,6 +59,8 @@ class Called(NamedTuple):
     """None: the framework has no approvals."""
     judged: object = None
     """The arguments with those that the tool takes by default, if they differ."""
+    tool: object = None
+    """What was handed over, where another object makes the call."""
 
 
 Reader = Callable[[Any, tuple[Any, ...], Mapping[str, Any]], Called]
@@ -87,6 +89,8 @@ class ToolClass(NamedTuple):
     """Whether it only hands calls on to another that is in this table."""
     names: Callable[[Any], Iterable[str]] | None = None
     """The names of the tools that an object is or holds; None if that cannot be known."""
+    owned: str = ""
+    """The part of a tool that calls are made by, where it is not the tool itself."""
 
 
 def _keywords(tool: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,11 +136,12 @@ def _is_built_by_decorator(tool: Any) -> bool:
 
 
 def _read_pydantic_ai(toolset: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Called:
-    keys = ("name", "tool_args", "ctx")
-    name, arguments, context = [*args, *(kwargs.get(key) for key in keys[len(args) :])][:3]
+    keys = ("name", "tool_args", "ctx", "tool")
+    name, arguments, context, tool = [*args, *(kwargs.get(key) for key in keys[len(args) :])][:4]
     approval = Approval(getattr(context, "tool_call_approved", False) is True, _defer_in_pydantic_ai)
     call_id = getattr(context, "tool_call_id", None)
-    return Called(getattr(context, "tool_name", None) or name, arguments, call_id, approval=approval)
+    schema = getattr(getattr(tool, "call_func", None), "__self__", None)
+    return Called(getattr(context, "tool_name", None) or name, arguments, call_id, approval=approval, tool=schema)
 
 
 def _defer_in_pydantic_ai(why: str) -> object:
@@ -225,6 +230,7 @@ TOOL_CLASSES = (
         "pydantic_ai.toolsets.abstract", "AbstractToolset", ("call_tool",), _read_pydantic_ai,
         in_subclasses=True, hands_on=_is_no_leaf, form=TextForRefusal,
     ),
+    ToolClass("pydantic_ai.tools", "Tool", (), _read_plain, names=_own_name, owned="function_schema"),
     ToolClass(
         "crewai.tools.structured_tool", "CrewStructuredTool", ("invoke", "ainvoke"), _read_crewai_structured,
         validators=frozenset({"_parse_args"}), names=_own_name,
