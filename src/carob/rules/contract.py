@@ -219,8 +219,8 @@ class Contract:
                     at = int(pattern.at_end) if plan.clause is NeverAfter else 2 + recording_stage(pattern)
                     if (number, clause_index) not in clauses[at]:
                         clauses[at].append((number, clause_index))
-        doubt = self._find_doubt(kind, tool)
-        slots = Slots(*map(tuple, triggers), *map(tuple, clauses), *map(frozenset, stored), doubt)  # type: ignore[arg-type]
+        slots = Slots(*map(tuple, triggers), *map(tuple, clauses), *map(frozenset, stored))  # type: ignore[arg-type]
+        slots = slots._replace(doubt=self._find_doubt(kind, tool))
         return slots if any(slots) else NO_SLOTS
 
 
