@@ -163,6 +163,15 @@ def test_a_judge_that_is_killed_ends_its_tests(project: Path) -> None:
     assert ended == ["case-4", "case-5", "case-6", "case-7"]
 
 
+def test_the_file_of_init_says_what_to_fill_in(project: Path) -> None:
+    Path("desk.test.ts").unlink()
+    Path("package.json").write_text('{"type": "module", "dependencies": {"ai": "6"}}')
+    subprocess.run([CAROB, "init", "--yes", "--no-ask"], capture_output=True, check=False)
+    ran = vitest("run")
+    assert ran.returncode == 1
+    assert 'ERROR: agent: Error: call your agent with "Please refund 0." in carob.test.ts' in ran.stderr
+
+
 def test_npx_carob_is_the_command_line(project: Path) -> None:
     ran = subprocess.run(["npx", "carob", "validate", "nowhere.yaml"], capture_output=True, text=True, check=False)
     assert ran.returncode == 4

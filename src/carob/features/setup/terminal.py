@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 BY_FUNCTION = "Carob asks it through a function of yours that takes a prompt (docs/targets.md)"
 BY_PRESET = "a preset tests whether a coding agent obeys it (docs/coding-agents.md)"
+FOR_VITEST = "each case is a test with the npm package carob (docs/typescript.md)"
 FOR_PYTEST = "collects *.carob.yaml files as tests"
 
 
@@ -30,6 +31,7 @@ def show_survey(survey: Survey) -> None:
     rows += (
         [("pytest", FOR_PYTEST + (f" in {survey.tests}/" if survey.tests else ""))] if survey.tests is not None else []
     )
+    rows += [("vitest or node:test", FOR_VITEST)] if survey.recorder else []
     rows += [("configuration of Carob", survey.config)] if survey.config else []
     _echo("Found here:" if rows else "Found no agent, no suite, and nothing else that Carob knows.")
     width = max((len(label) for label, _ in rows), default=0)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from carob.features.setup.library import choose_agent
+from carob.features.setup.library import choose_agent, plan_init
 from carob.features.setup.survey.findings import FoundAgent
 from carob.features.setup.survey.survey import survey_folder
 from carob.features.setup.write import texts
@@ -89,6 +89,30 @@ def test_an_odd_package_is_left_out(text: str, tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text(text)
     (tmp_path / "index.js").write_text(PLAIN)
     assert survey_folder(tmp_path, {}).agents == ()
+
+
+RECORDERS = {
+    "ai": "fromAiSdk",
+    "@openai/agents": "fromAgents",
+    "langchain": "fromLangChain",
+    "@mastra/core": "fromMastra",
+}
+
+
+@pytest.mark.parametrize(("library", "recorder"), RECORDERS.items())
+def test_a_project_with_agents_gets_a_test_file(library: str, recorder: str, tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text(package(library))
+    plan = plan_init(survey_folder(tmp_path, {}), None)
+    written = {file.path: file.text for file in plan.files}["carob.test.ts"]
+    assert f"import {{ {recorder}, suite }}" in written
+    assert f'suite("{plan.suite}", async (prompt) => {recorder}(' in written
+    (tmp_path / "carob.test.ts").touch()
+    assert "carob.test.ts" not in [file.path for file in plan_init(survey_folder(tmp_path, {}), None).files]
+
+
+def test_a_project_without_agents_gets_no_test_file(tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text(package("express", "main"))
+    assert "carob.test.ts" not in [file.path for file in plan_init(survey_folder(tmp_path, {}), None).files]
 
 
 def test_an_agent_with_a_type_is_an_agent(tmp_path: Path) -> None:

@@ -111,6 +111,8 @@ class Survey:
     targets: tuple[str, ...] = ()
     tests: str | None = None
     """The folder that pytest collects, where the project uses pytest."""
+    recorder: str = ""
+    """What makes a trace of what the agents of a Node project give, in the npm package of Carob."""
     has_github: bool = False
     requirements: str = ""
     """What a workflow installs the project from."""

@@ -32,6 +32,15 @@ _READS = (
 )
 _GROUP = re.compile(r"\([\w-]+\)/")
 
+_RECORDERS = {
+    "@mastra/core": "fromMastra",
+    "@openai/agents": "fromAgents",
+    "ai": "fromAiSdk",
+    "@langchain/core": "fromLangChain",
+    "langchain": "fromLangChain",
+}
+"""What makes a trace of what an agent gives, in the npm package of Carob; the first that a project has."""
+
 
 class Package(NamedTuple):
     """What package.json says: the packages that it needs, and the command that starts its server."""
@@ -56,6 +65,12 @@ def read_package(text: str, path: str) -> Package | None:
     folder = os.path.dirname(path)
     command = {"dev": "npm run dev", "start": "npm start"}.get(script, "")
     return Package(folder, packages, f"npm --prefix {folder} {command[4:]}" if folder and command else command)
+
+
+def find_recorder(text: str) -> str:
+    """The recorder for the agents of a package.json; empty where it names no library of agents."""
+    package = read_package(text, "")
+    return next((name for library, name in _RECORDERS.items() if package and library in package.packages), "")
 
 
 def find_node_agents(

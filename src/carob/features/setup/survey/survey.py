@@ -23,7 +23,7 @@ from carob.features.setup.survey.findings import (
     rank_path,
 )
 from carob.features.setup.survey.live_app import LOG, find_live_app
-from carob.features.setup.survey.node_source import CODE, find_node_agents, handler_text
+from carob.features.setup.survey.node_source import CODE, find_node_agents, find_recorder, handler_text
 from carob.features.setup.survey.python_source import PythonSource, Route, read_python
 from carob.plugins.project import Project, find_project
 from carob.suites.diagnostics import RefusedError
@@ -72,6 +72,7 @@ def survey_folder(folder: Path, environ: Mapping[str, str]) -> Survey:
         config=os.path.basename(project.file) if is_here else "",
         targets=tuple(targets) if isinstance(targets, dict) else (),
         tests=_pytest_folder(folder, files),
+        recorder=find_recorder(_read(folder, "package.json")) if "package.json" in files else "",
         has_github=(folder / ".github").is_dir(),
         requirements=_requirements(folder),
         instructions=tuple(name for name in findings.INSTRUCTIONS if name in files),

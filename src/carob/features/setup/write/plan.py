@@ -91,6 +91,7 @@ async def plan_files(
         else:
             files.append(PlannedFile(suite, texts.with_schema(text, suite)))
             files += plan_schema(survey.folder, project)
+    files += _vitest(survey, suite)
     files += _workflow(survey, _suites_to_run(survey, suite), agent)
     files += plan_ignored(survey.folder)
     return InitPlan(survey.folder, tuple(files), suite, works, tuple(notes))
@@ -158,6 +159,14 @@ def _suites_to_run(survey: Survey, first: str) -> list[str]:
     """The suite to begin with, then the others in languages of Carob's own, which the same target runs."""
     others = (found.path for found in survey.suites if found.format in OUR_OWN and found.path != first)
     return [first, *others]
+
+
+def _vitest(survey: Survey, suite: str) -> list[PlannedFile]:
+    """The suite as tests of a Node project, with the one function to fill in."""
+    path = "carob.test.ts"
+    if not survey.recorder or os.path.lexists(survey.folder / path):
+        return []
+    return [PlannedFile(path, texts.vitest_file(survey.recorder, suite))]
 
 
 def _workflow(survey: Survey, suites: Sequence[str], agent: FoundAgent | None) -> list[PlannedFile]:

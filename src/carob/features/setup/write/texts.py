@@ -219,3 +219,17 @@ def _install_carob(extra: str) -> list[str]:
         '      - run: pip install "${CAROB_PACKAGE:?set this repository variable}"',
         '        env: { CAROB_PACKAGE: "${{ vars.CAROB_PACKAGE }}" }',
     ]
+
+
+def vitest_file(recorder: str, suite: str) -> str:
+    """A test file for vitest that runs a suite; until its function is filled in, every case is an ERROR."""
+    return f"""\
+// npm i -D carob vitest, then: npx vitest
+import {{ {recorder}, suite }} from "carob/vitest";
+
+async function askAgent(prompt: string): Promise<unknown> {{
+  throw new Error(`call your agent with ${{JSON.stringify(prompt)}} in carob.test.ts, and return what it gives`);
+}}
+
+suite({json.dumps(suite)}, async (prompt) => {recorder}(await askAgent(prompt)));
+"""
