@@ -19,7 +19,9 @@ PROTOCOL: Final = 1
 MAX_BYTES: Final = 16 << 20
 """The longest line that is read."""
 MAX_CASES: Final = 1_000
-"""How many cases may wait for answers at once, and how many messages for their turn."""
+"""How many cases may wait for answers at once."""
+MAX_WAITING: Final = 16
+"""How many messages are read ahead; the client waits with the others."""
 MAX_HELD: Final = 64
 """How many suites and rules are held; the one that was used longest ago goes first."""
 WRITE_PROTOCOL: Final = 'Send a JSON object with "protocol": 1, an id and `do`; docs/judge.md lists the messages.'

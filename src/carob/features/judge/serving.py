@@ -19,7 +19,16 @@ from carob.checks.catalog import catalog_for
 from carob.errors import CarobError, ExitCode, UsageError
 from carob.features.judge import messages
 from carob.features.judge.channel import ClientPipe
-from carob.features.judge.messages import MAX_CASES, MAX_HELD, Id, Reply, Request, describe_error, find_case
+from carob.features.judge.messages import (
+    MAX_CASES,
+    MAX_HELD,
+    MAX_WAITING,
+    Id,
+    Reply,
+    Request,
+    describe_error,
+    find_case,
+)
 from carob.model.suite import Suite
 from carob.model.verdict import Verdict
 from carob.plugins.project import Project, find_project
@@ -253,7 +262,7 @@ def serve() -> int:
 async def _serve(channel: ClientPipe) -> None:
     server = Server(channel.send)
     waiting: asyncio.Queue[bytes | EOFError | None] = asyncio.Queue()
-    loop, room = asyncio.get_running_loop(), threading.Semaphore(MAX_CASES)
+    loop, room = asyncio.get_running_loop(), threading.Semaphore(MAX_WAITING)
 
     def read() -> None:
         for line in channel.lines():
