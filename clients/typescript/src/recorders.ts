@@ -15,7 +15,7 @@ function tokensOf(usage: unknown): Pick<Trace, "tokens"> {
   const count = (...names: string[]): number | undefined => names.map((name) => usage[name]).find((value) => typeof value === "number");
   const input = count("inputTokens", "promptTokens", "input_tokens");
   const output = count("outputTokens", "completionTokens", "output_tokens");
-  if (input === undefined && output === undefined) return {};
+  if (!input && !output) return {}; // nothing was counted
   return { tokens: { ...(input !== undefined && { input }), ...(output !== undefined && { output }) } };
 }
 
@@ -115,8 +115,9 @@ function readPart(given: Fields, calls: Calls, message: string): void {
 
 /** What `run` of the OpenAI Agents SDK for JavaScript gives. */
 export function fromAgents(result: unknown): Trace {
-  const given = result as { newItems?: unknown; finalOutput?: unknown; rawResponses?: unknown; state?: { usage?: unknown } };
-  const output = given.finalOutput;
+  const given = result as { newItems?: unknown; finalOutput?: unknown; rawResponses?: unknown; interruptions?: unknown[]; state?: { usage?: unknown } };
+  const waits = Boolean(given.interruptions?.length);
+  const output = waits ? undefined : given.finalOutput;
   const words = { final_message: typeof output === "string" ? output : output === undefined || output === null ? "" : JSON.stringify(output) };
   if (!Array.isArray(given.newItems)) return words;
   const calls = new Calls();
@@ -134,9 +135,8 @@ export function fromAgents(result: unknown): Trace {
     }
     before = kind;
   }
-  const interrupted = (given as { interruptions?: unknown[] }).interruptions?.length;
   const steps = Array.isArray(given.rawResponses) ? { steps: given.rawResponses.length } : {};
-  return { ...words, tool_calls: calls.list, ...steps, ...tokensOf(given.state?.usage), ...(interrupted ? {} : { ended_by: "itself" }) };
+  return { ...words, tool_calls: calls.list, ...steps, ...tokensOf(given.state?.usage), ...(waits ? {} : { ended_by: "itself" }) };
 }
 
 function finishCall(calls: Calls, raw: Fields, output: unknown, message: number): void {
