@@ -172,6 +172,21 @@ def test_the_file_of_init_says_what_to_fill_in(project: Path) -> None:
     assert 'ERROR: agent: Error: call your agent with "Please refund 0." in carob.test.ts' in ran.stderr
 
 
+def test_the_recorder_of_openai_agents_tells_what_its_tools_did(packed: Path, tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text('{"private": true, "type": "module"}')
+    install_by_npm(tmp_path, "@openai/agents", "zod@4", str(packed))
+    script = shutil.copy(PROJECT / "agents_sdk.mjs", tmp_path)
+    seen = json.loads(subprocess.run(["node", script], capture_output=True, text=True, check=True).stdout)
+    assert seen["log"] == [1, 2]
+    done, waits = seen["done"], seen["waits"]
+    success = {"tool_calls": [{"tool": "issue_refund", "arguments": {"order": 1}, "success": True}]}
+    failure = {"tool_calls": [{"tool": "issue_refund", "arguments": {"order": 2}, "success": False}]}
+    for expected in (success, failure):
+        carob.check(done, **expected)  # type: ignore[arg-type]
+    assert (done["final_message"], done["ended_by"]) == ("Done.", "itself")
+    assert ("ended_by" in waits, waits["tool_calls"][0]["started"]) == (False, False)
+
+
 def test_npx_carob_is_the_command_line(project: Path) -> None:
     ran = subprocess.run(["npx", "carob", "validate", "nowhere.yaml"], capture_output=True, text=True, check=False)
     assert ran.returncode == 4
