@@ -11,9 +11,11 @@ from importlib import import_module
 from carob.version import __version__ as __version__
 
 with open(f"{__file__}i", encoding="utf-8") as stub:
-    _LINES = [line.split() for line in stub if line.startswith("from carob")]
-_HOME = {name: home for _, home, _, name, *_ in _LINES}
-__all__ = sorted(_HOME)
+    _LINES = [line.split() for line in stub]
+_HOME = {line[3]: line[1] for line in _LINES if line[:1] == ["from"]}
+_TWINS = {line[0]: line[2].partition("(")[2].rstrip(")") for line in _LINES if line[1:2] == ["="]}
+"""What is awaited, and of what it is the twin."""
+__all__ = sorted(_HOME | _TWINS)
 
 
 def __dir__() -> list[str]:
@@ -21,6 +23,9 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> object:
+    if name in _TWINS:
+        make_async = import_module("carob.system.sync_async").make_async
+        return globals().setdefault(name, make_async(__getattr__(_TWINS[name])))
     if name not in _HOME:
         from difflib import get_close_matches
         from importlib.util import find_spec

@@ -1,18 +1,9 @@
 """The public names, and where each is: for type checkers, and for Python when one is first used."""
 
-from carob.api import acheck_tape as acheck_tape
-from carob.api import aconvert as aconvert
-from carob.api import ajudge as ajudge
-from carob.api import alist_cases as alist_cases
-from carob.api import aload_suite as aload_suite
-from carob.api import aread_tape as aread_tape
-from carob.api import areport as areport
+import carob.system.sync_async as _twins
 from carob.api import arerun as arerun
-from carob.api import arescore as arescore
 from carob.api import aresume as aresume
 from carob.api import arun as arun
-from carob.api import aschema as aschema
-from carob.api import aseal_tape as aseal_tape
 from carob.api import check_tape as check_tape
 from carob.api import convert as convert
 from carob.api import judge as judge
@@ -55,36 +46,26 @@ from carob.errors import SuiteError as SuiteError
 from carob.errors import UsageError as UsageError
 from carob.evidence.conversations import trace_from_messages as trace_from_messages
 from carob.evidence.exports.record import RecordedConversation as RecordedConversation
-from carob.features.audit.library import aaudit as aaudit
 from carob.features.audit.library import audit as audit
 from carob.features.audit.model import AuditReport as AuditReport
-from carob.features.check.library import acheck_conversations as acheck_conversations
 from carob.features.check.library import check_conversations as check_conversations
 from carob.features.check.model import CheckReport as CheckReport
-from carob.features.compare.library import acompare_runs as acompare_runs
-from carob.features.compare.library import ahistory as ahistory
-from carob.features.compare.library import aload_baseline as aload_baseline
-from carob.features.compare.library import aset_baseline as aset_baseline
 from carob.features.compare.library import compare_runs as compare_runs
 from carob.features.compare.library import history as history
 from carob.features.compare.library import load_baseline as load_baseline
 from carob.features.compare.library import set_baseline as set_baseline
 from carob.features.compare.model import Comparison as Comparison
 from carob.features.compare.model import History as History
-from carob.features.coverage.library import acoverage as acoverage
 from carob.features.coverage.library import coverage as coverage
 from carob.features.coverage.model import Coverage as Coverage
 from carob.features.draft.contrast import ContrastDraft as ContrastDraft
 from carob.features.draft.draft import Finding as Finding
 from carob.features.draft.draft import SuiteDraft as SuiteDraft
 from carob.features.draft.library import adraft as adraft
-from carob.features.draft.library import adraft_contrast as adraft_contrast
-from carob.features.draft.library import adraft_rules as adraft_rules
 from carob.features.draft.library import draft as draft
 from carob.features.draft.library import draft_contrast as draft_contrast
 from carob.features.draft.library import draft_rules as draft_rules
 from carob.features.draft.rules import RulesDraft as RulesDraft
-from carob.features.graders.library import aaudit_grader as aaudit_grader
 from carob.features.graders.library import audit_grader as audit_grader
 from carob.features.graders.model import GraderAudit as GraderAudit
 from carob.features.guard.conversation import GuardedConversation as GuardedConversation
@@ -94,12 +75,10 @@ from carob.features.guard.guard import Guard as Guard
 from carob.features.lint.library import alint as alint
 from carob.features.lint.library import lint as lint
 from carob.features.lint.linter import LintReport as LintReport
-from carob.features.matrix.library import amatrix as amatrix
 from carob.features.matrix.library import matrix as matrix
 from carob.features.matrix.model import Matrix as Matrix
 from carob.features.setup.inspect.inspection import Inspection as Inspection
 from carob.features.setup.inspect.inspection import Observation as Observation
-from carob.features.setup.library import aadd_target as aadd_target
 from carob.features.setup.library import add_target as add_target
 from carob.features.setup.library import ainit as ainit
 from carob.features.setup.library import ainspect as ainspect
@@ -156,3 +135,26 @@ from carob.targets.capabilities import Limits as Limits
 from carob.targets.config import TargetConfig as TargetConfig
 from carob.targets.conversation import converse as converse
 from carob.version import __version__ as __version__
+
+aadd_target = _twins.make_async(add_target)
+aaudit = _twins.make_async(audit)
+aaudit_grader = _twins.make_async(audit_grader)
+acheck_conversations = _twins.make_async(check_conversations)
+acheck_tape = _twins.make_async(check_tape)
+acompare_runs = _twins.make_async(compare_runs)
+aconvert = _twins.make_async(convert)
+acoverage = _twins.make_async(coverage)
+adraft_contrast = _twins.make_async(draft_contrast)
+adraft_rules = _twins.make_async(draft_rules)
+ahistory = _twins.make_async(history)
+ajudge = _twins.make_async(judge)
+alist_cases = _twins.make_async(list_cases)
+aload_baseline = _twins.make_async(load_baseline)
+aload_suite = _twins.make_async(load_suite)
+amatrix = _twins.make_async(matrix)
+aread_tape = _twins.make_async(read_tape)
+areport = _twins.make_async(report)
+arescore = _twins.make_async(rescore)
+aschema = _twins.make_async(schema)
+aseal_tape = _twins.make_async(seal_tape)
+aset_baseline = _twins.make_async(set_baseline)

@@ -75,11 +75,7 @@ def load_suite(suite: AnySuite) -> Suite:
     return suite if isinstance(suite, Suite) else load_in(suite, find_project())
 
 
-aload_suite = make_async(load_suite)
 _aload_suite = make_async(load_in)
-aconvert = make_async(convert)
-alist_cases = make_async(list_cases)
-aschema = make_async(schema)
 
 
 def find_config() -> Config:
@@ -110,9 +106,6 @@ def judge(case: Case | Mapping[str, object], trace: Trace | Mapping[str, object]
         message = f"the case {case.id!r} has {pluralize(len(case.turns), 'turn')}, the trace {len(trace.turns)}."
         raise UsageError(message, fix="Give the trace of each turn in `turns`.", slug="bad-trace")
     return verdicts.judge_case(case, trace, case.catalog or catalog_for(find_project()))
-
-
-ajudge = make_async(judge)
 
 
 async def arun(suite: AnySuite, target: AnyTarget | None = None, **how: Unpack[RunKeywords]) -> RunResult:
@@ -262,9 +255,6 @@ def rescore(
         return results.keep_for(result, allowed)
 
 
-arescore = make_async(rescore)
-
-
 def report(
     journals: AnyJournal | Sequence[AnyJournal], format: str, path: str | Path | BinaryWriter | None = None
 ) -> tuple[Path, ...]:
@@ -277,9 +267,6 @@ def report(
     sources = as_journals(journals)
     project = project_for(journal=next(iter(sources), None))
     return file_report([run for source in sources for run in find_journals(source, project)], format, path, project)
-
-
-areport = make_async(report)
 
 
 def expand_sources(sources: Sequence[str | Path]) -> list[str | Path]:
@@ -323,9 +310,6 @@ def check_tape(suite: AnySuite) -> TapeReport:
     return tapes.check_tape(load_suite(suite), find_project(), datetime.now(UTC).date())
 
 
-acheck_tape = make_async(check_tape)
-
-
 def read_tape(path: str | Path) -> Tape:
     """Read a tape: what was asked of the services around an agent, and what they answered."""
     from carob.proxy.tape.file import read_tape
@@ -333,17 +317,11 @@ def read_tape(path: str | Path) -> Tape:
     return read_tape(Path(path))
 
 
-aread_tape = make_async(read_tape)
-
-
 def seal_tape(path: str | Path) -> int:
     """Accept what was edited by hand in a tape; how many exchanges were."""
     from carob.proxy.tape.file import seal_tape
 
     return seal_tape(Path(path))
-
-
-aseal_tape = make_async(seal_tape)
 
 
 def scan_tape(path: str | Path) -> list[Leak]:

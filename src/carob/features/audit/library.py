@@ -14,7 +14,6 @@ from carob.engine.rescoring import (
     project_for,
 )
 from carob.plugins.project import find_project
-from carob.system.sync_async import make_async
 from carob.targets.config import read_config
 
 if TYPE_CHECKING:
@@ -41,9 +40,6 @@ def audit(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0) 
     With `suite`, a journal that is not of that suite as it is now is refused.
     """
     return auditor(journal, suite, seed=seed).report()
-
-
-aaudit = make_async(audit)
 
 
 def read_claims(journal: AnyJournal) -> Iterator[ClaimSentence]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from carob.plugins.project import find_project
 from carob.suites.documents.source import SuiteSource
-from carob.system.sync_async import make_async
 
 if TYPE_CHECKING:
     from carob.features.check.model import CheckReport, GroupKey
@@ -61,6 +60,3 @@ def check_conversations(
     listed = [sources] if isinstance(sources, str | Path) else sources
     policies = [rules] if isinstance(rules, str | Path | Mapping) else list(rules)
     return check_conversations(listed, policies, suite, options, find_project(), on_progress)
-
-
-acheck_conversations = make_async(check_conversations)

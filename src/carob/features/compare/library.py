@@ -10,7 +10,6 @@ from carob.engine.rescoring import (
     name_run,
 )
 from carob.plugins.project import find_project
-from carob.system.sync_async import make_async
 
 if TYPE_CHECKING:
     from carob.features.compare.model import Comparison, History
@@ -41,9 +40,6 @@ def compare_runs(
     return compare_runs(*runs, results_dir, gates, confidence, find_project(), mix_tapes=mix_tapes, together=together)
 
 
-acompare_runs = make_async(compare_runs)
-
-
 def set_baseline(
     run: AnyJournal, *, file: str | Path | None = None, results_dir: str | Path | None = None
 ) -> BaselineFile:
@@ -67,12 +63,3 @@ def history(
     from carob.features.compare.comparisons import build_history
 
     return build_history(folder, find_project(), most=runs, since=since, suite=suite, target=target)
-
-
-aset_baseline = make_async(set_baseline)
-
-
-aload_baseline = make_async(load_baseline)
-
-
-ahistory = make_async(history)

@@ -14,7 +14,6 @@ from carob.engine.rescoring import (
     load_in,
     project_for,
 )
-from carob.system.sync_async import make_async
 from carob.targets.config import read_config
 
 if TYPE_CHECKING:
@@ -43,6 +42,3 @@ def coverage(
     redactor = rescoring.configured_redactor(read_config(project))
     with write_unlike(Path(unlike), redactor) as write:
         return measure_coverage(loaded, journals, project, others, write)
-
-
-acoverage = make_async(coverage)

@@ -77,9 +77,6 @@ def draft_rules(sources: AnyJournal | Sequence[AnyJournal], *, name: str = "") -
     return draft_rules_of_sources([*map(name_run, as_journals(sources))], name, find_project())
 
 
-adraft_rules = make_async(draft_rules)
-
-
 def draft_contrast(
     good: AnyJournal | Sequence[AnyJournal],
     bad: AnyJournal | Sequence[AnyJournal],
@@ -99,6 +96,3 @@ def draft_contrast(
     options = DraftOptions(name=name, max_cases=max_cases, keep_personal_data=keep_personal_data)
     good, bad = ([*map(name_run, as_journals(sources))] for sources in (good, bad))
     return draft_contrast_of_sources(good, bad, options, find_project())
-
-
-adraft_contrast = make_async(draft_contrast)

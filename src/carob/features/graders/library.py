@@ -12,7 +12,6 @@ from carob.engine.rescoring import (
     as_journals,
     name_run,
 )
-from carob.system.sync_async import make_async
 
 if TYPE_CHECKING:
     from carob.features.graders.model import GraderAudit
@@ -48,6 +47,3 @@ def audit_grader(
         reviews=None if reviews is None else Path(reviews),
     )
     return audit_grader_of(grader, [*map(name_run, as_journals(traces))], options, find_config(), on_progress)
-
-
-aaudit_grader = make_async(audit_grader)

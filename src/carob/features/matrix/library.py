@@ -11,7 +11,6 @@ from carob.engine.rescoring import (
     name_run,
 )
 from carob.plugins.project import find_project
-from carob.system.sync_async import make_async
 
 if TYPE_CHECKING:
     from carob.features.matrix.model import Matrix
@@ -25,9 +24,6 @@ def matrix(runs: Sequence[AnyJournal], *, results_dir: str | Path | None = None)
     from carob.features.matrix.builder import read_matrix
 
     return read_matrix([name_run(run) for run in runs], results_dir, find_project())
-
-
-amatrix = make_async(matrix)
 
 
 def show_side_by_side(runs: Sequence[AnyJournal], folder: Path) -> None:

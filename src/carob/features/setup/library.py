@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from carob.plugins.project import find_project
-from carob.system.sync_async import make_async, make_sync
+from carob.system.sync_async import make_sync
 from carob.targets.config import read_config
 
 if TYPE_CHECKING:
@@ -47,9 +47,6 @@ def add_target(inspection: Inspection) -> Path:
     from carob.features.setup.inspect.inspection import add
 
     return add(inspection, find_project())
-
-
-aadd_target = make_async(add_target)
 
 
 def survey_project(folder: str | Path = ".") -> Survey:
