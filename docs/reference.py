@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -133,7 +134,8 @@ def words_page() -> str:
 
 def _word_list(one: WordList) -> str:
     fixed = "" if one.replaceable else " No suite replaces it: it is read when no suite is known."
-    entries = "\n".join(one.entries)
+    are_words = not one.replaceable and not any(" " in entry for entry in one.entries)
+    entries = textwrap.fill(" ".join(one.entries), 110, break_on_hyphens=False) if are_words else "\n".join(one.entries)
     return f"\n## {one.name}\n\n{one.about}{fixed}\n\n```text\n{entries}\n```\n"
 
 

@@ -10,49 +10,14 @@ from carob.text.tool_names import effect_tools, is_any_named, is_named
 from carob.text.words import PUBLISHED
 
 READING = frozenset(PUBLISHED.entries("reading_tools"))
-IRREGULAR = {
-    "buy": "bought", "draw": "drawn", "give": "given", "make": "made", "pay": "paid", "put": "put", "send": "sent",
-    "set": "set", "take": "taken", "write": "written", "undo": "undone", "withdraw": "withdrawn", "sell": "sold",
-    "cut": "cut", "hold": "held", "begin": "begun", "shut": "shut", "rewrite": "rewritten", "overwrite": "overwritten",
-    "reset": "reset", "spend": "spent", "checkout": "checked out", "rollback": "rolled back", "shutdown": "shut down",
-}  # fmt: skip
-CHANGING = frozenset((
-    "abort", "accept", "activate", "add", "adjust", "allocate", "amend", "append", "apply", "approve", "archive",
-    "assign", "attach", "authorize", "ban", "block", "book", "buy", "cancel", "change", "charge", "checkout",
-    "clear", "close", "commit", "complete", "confirm", "copy", "create", "credit", "deactivate", "debit", "decline",
-    "delete", "deploy", "detach", "disable", "discard", "dispatch", "drop", "edit", "email", "enable", "enroll",
-    "erase", "escalate", "exchange", "execute", "extend", "file", "finalize", "forward", "generate", "grant",
-    "import", "insert", "install", "invite", "invoice", "issue", "kick", "kill", "launch", "lock", "log", "mail",
-    "make", "mark", "merge", "message", "migrate", "modify", "move", "mute", "notify", "open", "order", "overwrite",
-    "patch", "pause", "pay", "pin", "place", "post", "process", "promote", "provision", "publish", "purchase",
-    "purge", "push", "put", "record", "redeem", "refund", "register", "reject", "release", "remove", "rename",
-    "renew", "replace", "reply", "report", "request", "reschedule", "reserve", "reset", "resize", "restart",
-    "restore", "resume", "return", "revert", "revoke", "rewrite", "rollback", "rotate", "save", "schedule", "sell",
-    "send", "set", "share", "ship", "shutdown", "sign", "spend", "start", "stop", "store", "submit", "subscribe",
-    "suspend", "switch", "sync", "terminate", "ticket", "transfer", "trigger", "undo", "uninstall", "unlock",
-    "unsubscribe", "update", "upgrade", "upload", "upsert", "void", "withdraw", "write",
-))  # fmt: skip
-"""Words of tools that change something."""
+IRREGULAR = dict(entry.split(" ", 1) for entry in PUBLISHED.entries("irregular_verbs"))
+CHANGING = frozenset(PUBLISHED.entries("changing_tools"))
 _JOINING = frozenset(("and", "or", "then"))
-_NOUNS = frozenset((
-    "book", "change", "charge", "credit", "debit", "email", "exchange", "file", "invoice", "log", "mail", "message",
-    "order", "post", "purchase", "record", "refund", "report", "request", "return", "schedule", "store", "ticket",
-    "transfer",
-))  # fmt: skip
-"""Words of CHANGING that are things as well."""
-_LOOKED_AT = frozenset((
-    "count", "details", "exists", "fetch", "find", "get", "history", "info", "list", "lookup", "query", "read",
-    "search", "status", "summary",
-))  # fmt: skip
-"""Last words of tools that look at a thing."""
+_NOUNS = frozenset(PUBLISHED.entries("changed_things"))
+_LOOKED_AT = frozenset(PUBLISHED.entries("looked_at"))
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_DOUBLED = frozenset((
-    "ban", "cancel", "commit", "drop", "kill", "log", "mail", "pin", "refer", "ship", "stop", "submit", "swap",
-    "transfer",
-))  # fmt: skip
+_DOUBLED = frozenset(PUBLISHED.entries("doubled_verbs"))
 _BRITISH = frozenset(("cancel",))
-
-
 _HANDOFF = re.compile(r"(?:.*[.:/]|.*__)?(?:transfer|hand_?off|delegate)(?:_back)?_to_", re.IGNORECASE)
 """Names that frameworks give to tools by which one agent hands a conversation over to another."""
 _MONEY = frozenset(("account", "accounts", "bank", "card", "iban", "recipient", "savings", "wallet"))

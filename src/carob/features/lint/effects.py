@@ -18,16 +18,7 @@ CLAIM = "I have {wording} it. It has been {wording}. It is now {wording}. {wordi
 GERUND = regex.compile(r"\p{L}{2,}ing")
 NOUN = regex.compile(r"\p{L}{3,}(?:tion|sion|ment|ance|ence|ity|ness)s?")
 PARTICIPLE = regex.compile(r"\p{L}+(?:ed|en|wn|ught|old|ent|aid|ade|one|un|ut|et|ost|ept|ft|ound|ung|orn)")
-VERBS = """
-accept activate add adjust allow apply approve archive assign authorize block book buy cancel change charge claim
-clear close collect complete confirm connect copy create credit deactivate debit delete deliver deploy disable
-dispatch do edit email enable end enroll exchange execute extend file finish fix forward grant install invite issue
-launch lock mail make merge modify move notify open order pause pay perform place post prepare process publish
-purchase record refund register reject release remove rename renew replace reply reschedule reserve reset resolve
-restart restore return revoke save schedule sell send set ship sign start stop store submit subscribe suspend swap
-switch terminate transfer turn unblock unlock unsubscribe update upgrade upload verify void waive write
-"""
-INFINITIVES = frozenset(VERBS.split())
+INFINITIVES = frozenset(PUBLISHED.entries("infinitives"))
 """Verbs as they are in the names of tools. Those that are participles as well (`put`, `set`) are not reported."""
 BOTH = frozenset(("set", "put", "reset", "cut", "let", "shut", "split", "complete", "open", "clear", "void", "close"))
 

@@ -24,7 +24,7 @@ Replaced = Mapping[str, Iterable[str]]
 
 _HERE: Final = Path(__file__).parent
 _REPLACEABLE: Final = ("claims.txt", "denials.txt", "asking.txt", "outcomes.txt", "consent.txt", "sentences.txt")
-_FIXED: Final = ("results.txt", "commands.txt", "numbers.txt", "ages.txt")
+_FIXED: Final = ("results.txt", "tools.txt", "commands.txt", "numbers.txt", "ages.txt")
 """Read when no suite is known, or independent of language."""
 _FEW = r"(?:[^\S\n]+[\w'’-]+){0,4}?"
 _FEW_SIGNS = r"[^\n.。!！?？]{0,20}?"
