@@ -16,18 +16,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypedDict, get_type_hints
 import msgspec
 from msgspec import Meta, Struct, structs
 
-from carob.checks.base import (
-    AnswerCheck,
-    Check,
-    CheckRequest,
-    Phrase,
-    each,
-    excerpt,
-    own_field,
-    quote_answer,
-    read_each,
-    unreadable,
-)
+from carob.checks import base
 from carob.checks.sample_traces import says
 from carob.errors import ConfigError
 from carob.model.check import CheckProblem, Example, Expected, Field
@@ -49,21 +38,23 @@ class CodeRule(TypedDict, total=False):
     """Code that judges the answer, and what it is given."""
 
     language: Annotated[Literal["javascript", "python"], Meta(description="The language of the code.")]
-    code: Annotated[Phrase, Meta(description="An expression, or the body of a function of `output` and `context`.")]
-    file: Annotated[Phrase, Meta(description="The file that contains the function.")]
-    function: Annotated[Phrase, Meta(description="The name of the function in the file.")]
+    code: Annotated[
+        base.Phrase, Meta(description="An expression, or the body of a function of `output` and `context`.")
+    ]
+    file: Annotated[base.Phrase, Meta(description="The file that contains the function.")]
+    function: Annotated[base.Phrase, Meta(description="The name of the function in the file.")]
     context: Annotated[dict[str, Any], Meta(description="Additional data for the code.")]
     threshold: Annotated[float, Meta(description="The lowest score that passes, if the code returns a number.")]
     negated: Annotated[Literal[True], Meta(description="Invert the check: it must fail.")]
 
 
-class Code(AnswerCheck, Struct, frozen=True):
+class Code(base.AnswerCheck, Struct, frozen=True):
     """Code of the suite accepts the answer; without `--trust-code` it is not run, and the check is unknown."""
 
     name: ClassVar = "code"
     group: ClassVar = Group.QA
     shows: ClassVar = frozenset({Status.UNKNOWN})
-    field: ClassVar = own_field(
+    field: ClassVar = base.own_field(
         Annotated[list[CodeRule], Meta(min_length=1)],
         "Code that judges the answer, one check per entry; it is run only with `--trust-code`.",
     )
@@ -76,11 +67,11 @@ class Code(AnswerCheck, Struct, frozen=True):
     threshold: float | None = None
     negated: bool = False
 
-    read = read_each()
+    read = base.read_each()
 
     @property
     def description(self) -> str:
-        source = f"{self.file}{f':{self.function}' if self.function else ''}" if self.file else excerpt(self.code)
+        source = f"{self.file}{f':{self.function}' if self.function else ''}" if self.file else base.excerpt(self.code)
         return f"{'not: ' if self.negated else ''}{self.language} accepts it: {source}"
 
     def validate(self) -> Iterator[CheckProblem]:
@@ -95,7 +86,7 @@ class TrustedCode(Code, frozen=True):
     """The same, where the user trusts the code."""
 
     def judge(self, trace: Trace) -> CheckResult:
-        if why := unreadable(trace):
+        if why := base.unreadable(trace):
             return self.unknown(why)
         program = sys.executable if self.language == "python" else shutil.which("node")
         if program is None:
@@ -108,9 +99,9 @@ class TrustedCode(Code, frozen=True):
     def _read_result(self, answer: dict[str, Any]) -> CheckResult:
         result, error = answer.get("result"), answer.get("error")
         if error is not None:
-            return CheckResult(self.name, self.group, Status.ERROR, self.description, excerpt(str(error)))
+            return CheckResult(self.name, self.group, Status.ERROR, self.description, base.excerpt(str(error)))
         graded = result if isinstance(result, dict) else {}
-        reason = excerpt(str(graded.get("reason", graded.get("comment", json.dumps(result)))))
+        reason = base.excerpt(str(graded.get("reason", graded.get("comment", json.dumps(result)))))
         if isinstance(result, dict):
             passed, score = graded.get("pass", graded.get("pass_")), graded.get("score")
             is_whole = isinstance(score, int | float) and isinstance(graded.get("reason"), str)
@@ -123,7 +114,7 @@ class TrustedCode(Code, frozen=True):
             accepted = result > 0 if self.threshold is None else result >= self.threshold
         else:
             what = "which is not true, false, a number or an object with `pass`, `score` and `reason`"
-            why = f"the code returned {excerpt(json.dumps(answer.get('result')))}, {what}"
+            why = f"the code returned {base.excerpt(json.dumps(answer.get('result')))}, {what}"
             return CheckResult(self.name, self.group, Status.ERROR, self.description, why)
         return self.passed(reason) if accepted is not self.negated else self.failed(reason)
 
@@ -165,33 +156,35 @@ STATUSES = {True: Status.PASSED, False: Status.FAILED, None: Status.UNKNOWN}
 ANSWERS = "True, False, a CheckResult, or a tuple of (True, False or None) and what was found"
 
 
-class FunctionCheck(Check, Struct, frozen=True):
+class FunctionCheck(base.Check, Struct, frozen=True):
     """What a function of the team says of a trace and of the value that a suite gives it."""
 
     function: ClassVar[Callable[[Trace, object], object]]
     value: object
 
     @classmethod
-    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
+    def read(cls, expected: Mapping[str, object]) -> Iterator[base.CheckRequest]:
         if cls.name in expected:
-            yield CheckRequest({"value": expected[cls.name]}, (cls.name,))
+            yield base.CheckRequest({"value": expected[cls.name]}, (cls.name,))
 
     @property
     def description(self) -> str:
-        return f"{self.name}: {excerpt(msgspec.json.encode(self.value).decode())}"
+        return f"{self.name}: {base.excerpt(msgspec.json.encode(self.value).decode())}"
 
     def judge(self, trace: Trace) -> CheckResult:
         answer = type(self).function(trace, deepcopy(self.value))
         if isinstance(answer, CheckResult):
             expected = answer.expected or self.description
             return structs.replace(answer, name=self.name, group=self.group, expected=expected)
-        status, detail = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, quote_answer(trace))
+        status, detail = (
+            answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, base.quote_answer(trace))
+        )
         if not (isinstance(detail, str) and (isinstance(status, bool) or (status is None and answer is not None))):
-            raise TypeError(f"{self.name} returned {excerpt(repr(answer))}, not {ANSWERS}")
-        return CheckResult(self.name, self.group, STATUSES[status], self.description, excerpt(detail))
+            raise TypeError(f"{self.name} returned {base.excerpt(repr(answer))}, not {ANSWERS}")
+        return CheckResult(self.name, self.group, STATUSES[status], self.description, base.excerpt(detail))
 
 
-def from_function(name: str, function: Callable[..., object]) -> type[Check]:
+def from_function(name: str, function: Callable[..., object]) -> type[base.Check]:
     """The check that a function is. Raises ConfigError if it cannot be one."""
     about = (inspect.getdoc(function) or f"What {name} says about the answer.").split("\n")[0]
     attributes = {
@@ -231,11 +224,11 @@ def _example(example: object) -> Example:
     example_status = STATUSES[status] if isinstance(status, bool | None) else status
     if not isinstance(example_trace, Trace) or example_status not in (*STATUSES.values(), Status.ERROR):
         fix = "Write each as (value, answer or Trace, True, False or None)."
-        raise ConfigError(f"{excerpt(repr(example))} is not an example.", fix=fix)
+        raise ConfigError(f"{base.excerpt(repr(example))} is not an example.", fix=fix)
     return Example({"value": value}, example_trace, Status(example_status))
 
 
-class Unjudged(Check, Struct, frozen=True):
+class Unjudged(base.Check, Struct, frozen=True):
     """An expectation that only another tool can judge: counted and reported, never a pass and never a failure."""
 
     name: ClassVar = UNJUDGED
@@ -245,7 +238,7 @@ class Unjudged(Check, Struct, frozen=True):
     fields: ClassVar = (
         Field(
             "unjudged",
-            Annotated[list[Phrase], Meta(min_length=1)],
+            Annotated[list[base.Phrase], Meta(min_length=1)],
             "Something that only another tool can judge, such as a rubric: reported as not judged, one per entry.",
             since="1",
         ),
@@ -254,8 +247,8 @@ class Unjudged(Check, Struct, frozen=True):
     what: str
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        return each("unjudged", "what", expected)
+    def read(cls, expected: Expected) -> Iterator[base.CheckRequest]:
+        return base.each("unjudged", "what", expected)
 
     def judge(self, trace: Trace) -> CheckResult:
         return CheckResult(self.name, self.group, Status.UNJUDGED, self.what)

@@ -7,21 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from carob.model.trace import ToolCall
-from carob.providers.base import (
-    ModelReply,
-    ModelRequest,
-    Pieces,
-    Table,
-    content_text,
-    count_tokens,
-    error_text,
-    number_of,
-    objects,
-    provider_call,
-    system_text,
-    table,
-    text_of,
-)
+from carob.providers import base
 from carob.providers.messages import ChatMessage, read_message
 from carob.providers.openai_chat import OpenAiApi
 
@@ -45,21 +31,23 @@ class Responses(OpenAiApi):
     input_key = "input"
     too_long = "Your input exceeds the context window of this model. Please adjust your input and try again."
 
-    def request(self, body: Table) -> ModelRequest:
+    def request(self, body: base.Table) -> base.ModelRequest:
         prompt = body.get("input")
-        messages = read_items([{"role": "user", "content": prompt}] if isinstance(prompt, str) else objects(prompt))
-        system = "\n".join(filter(None, (content_text(body.get("instructions")), system_text(messages))))
-        return ModelRequest(text_of(body.get("model")), messages, system, body.get("tools"))
+        messages = read_items(
+            [{"role": "user", "content": prompt}] if isinstance(prompt, str) else base.objects(prompt)
+        )
+        system = "\n".join(filter(None, (base.content_text(body.get("instructions")), base.system_text(messages))))
+        return base.ModelRequest(base.text_of(body.get("model")), messages, system, body.get("tools"))
 
-    def reply(self, body: Table) -> ModelReply:
-        items, status = objects(body.get("output")), text_of(body.get("status"))
-        finish = text_of(table(body.get("incomplete_details")).get("reason")) or status
-        tokens = count_tokens(body.get("usage"), ("input_tokens",), ("output_tokens",))
-        error = error_text(body) or (status if status in ("failed", "cancelled") else "")
-        messages, calls, model = read_items(items), tuple(_provider_calls(items)), text_of(body.get("model"))
-        return ModelReply(messages, finish, tokens, model, error, calls, torn=status not in ENDED)
+    def reply(self, body: base.Table) -> base.ModelReply:
+        items, status = base.objects(body.get("output")), base.text_of(body.get("status"))
+        finish = base.text_of(base.table(body.get("incomplete_details")).get("reason")) or status
+        tokens = base.count_tokens(body.get("usage"), ("input_tokens",), ("output_tokens",))
+        error = base.error_text(body) or (status if status in ("failed", "cancelled") else "")
+        messages, calls, model = read_items(items), tuple(_provider_calls(items)), base.text_of(body.get("model"))
+        return base.ModelReply(messages, finish, tokens, model, error, calls, torn=status not in ENDED)
 
-    def join(self, events: Sequence[Table]) -> dict[str, Any]:
+    def join(self, events: Sequence[base.Table]) -> dict[str, Any]:
         items: dict[int, Any] = {}
         body: dict[str, Any] = {}
         for event in events:
@@ -69,19 +57,19 @@ class Responses(OpenAiApi):
             if kind == "error":
                 body["error"] = event.get("error") or {"message": event.get("message")}
             elif kind in ("response.output_item.added", "response.output_item.done"):
-                items[number_of(event.get("output_index"))] = event.get("item")
+                items[base.number_of(event.get("output_index"))] = event.get("item")
         return body | {"output": [items[index] for index in sorted(items)]}
 
-    def split(self, body: Table) -> Pieces:
+    def split(self, body: base.Table) -> base.Pieces:
         for number, (kind, data) in enumerate(_events(body)):
             yield kind, {"type": kind, "sequence_number": number, **data}
 
-    def tool_calls(self, body: Table) -> list[tuple[object, dict[str, Any]]]:
-        items = [item for item in objects(body.get("output")) if item.get("type") == "function_call"]
+    def tool_calls(self, body: base.Table) -> list[tuple[object, dict[str, Any]]]:
+        items = [item for item in base.objects(body.get("output")) if item.get("type") == "function_call"]
         return [(item.get("call_id"), item) for item in items if isinstance(item, dict)]
 
-    def refusal_body(self, request: Table, model: str, words: str) -> dict[str, Any]:
-        as_refusal = table(table(request.get("text")).get("format")).get("type") not in (None, "text")
+    def refusal_body(self, request: base.Table, model: str, words: str) -> dict[str, Any]:
+        as_refusal = base.table(base.table(request.get("text")).get("format")).get("type") not in (None, "text")
         part: dict[str, Any] = {"type": "output_text", "text": words, "annotations": [], "logprobs": []}
         part = {"type": "refusal", "refusal": words} if as_refusal else part
         message = {
@@ -94,20 +82,22 @@ class Responses(OpenAiApi):
             "usage": USAGE,
         }  # fmt: skip
 
-    def empty_body(self, body: Table) -> dict[str, Any]:
+    def empty_body(self, body: base.Table) -> dict[str, Any]:
         return {**body, "status": "completed", "output": []}
 
-    def is_event(self, event: Table) -> bool:
+    def is_event(self, event: base.Table) -> bool:
         return str(event.get("type")).startswith("response.")
 
-    def ends_stream(self, event: Table) -> bool:
+    def ends_stream(self, event: base.Table) -> bool:
         return event.get("type") in (*ENDS, "error")
 
-    def text_delta(self, event: Table) -> str:
+    def text_delta(self, event: base.Table) -> str:
         speaks = event.get("type") in ("response.output_text.delta", "response.refusal.delta")
-        return text_of(event.get("delta")) if speaks else ""
+        return base.text_of(event.get("delta")) if speaks else ""
 
-    def write_request(self, model: str, system: str, history: list[object], tools: Sequence[Table]) -> dict[str, Any]:
+    def write_request(
+        self, model: str, system: str, history: list[object], tools: Sequence[base.Table]
+    ) -> dict[str, Any]:
         body: dict[str, Any] = {"model": model, "input": history}
         body |= {"instructions": system} if system else {}
         return body | ({"tools": [{"type": "function", **tool} for tool in tools]} if tools else {})
@@ -125,14 +115,14 @@ class Responses(OpenAiApi):
         return {"type": "function_call_output", "call_id": call_id, "output": text}
 
 
-def read_items(items: Sequence[Table]) -> tuple[ChatMessage, ...]:
+def read_items(items: Sequence[base.Table]) -> tuple[ChatMessage, ...]:
     """The messages of a list of items: those that are words, a call or a result."""
     return tuple(read_message(message) for item in items if (message := _as_message(item)) is not None)
 
 
-def _as_message(item: Table) -> dict[str, object] | None:
+def _as_message(item: base.Table) -> dict[str, object] | None:
     """An item as a message; None for one that is neither words, a call nor a result."""
-    kind = text_of(item.get("type")) or "message"
+    kind = base.text_of(item.get("type")) or "message"
     if kind.endswith("_call_output"):
         return {"role": "tool", "content": [{**item, "type": "function_call_output"}]}
     if kind.endswith("_call"):
@@ -143,20 +133,20 @@ def _as_message(item: Table) -> dict[str, object] | None:
     return dict(item) if "role" in item else None
 
 
-def _provider_calls(items: Sequence[Table]) -> Iterator[ToolCall]:
+def _provider_calls(items: Sequence[base.Table]) -> Iterator[ToolCall]:
     """What the provider ran on its side: items of a call that no result is to be handed back for."""
     for item in items:
-        kind = text_of(item.get("type"))
+        kind = base.text_of(item.get("type"))
         if kind.endswith("_call") and not item.get("call_id"):
-            name = text_of(item.get("name")) or kind.removesuffix("_call")
+            name = base.text_of(item.get("name")) or kind.removesuffix("_call")
             result = next((item[key] for key in ("output", "results", "outputs", "action") if item.get(key)), None)
             failed = bool(item.get("error")) or item.get("status") in ("failed", "incomplete")
-            yield provider_call(name, item.get("arguments"), result, failed=failed, id=item.get("id"))
+            yield base.provider_call(name, item.get("arguments"), result, failed=failed, id=item.get("id"))
 
 
-def _events(body: Table) -> Iterator[tuple[str, dict[str, Any]]]:
+def _events(body: base.Table) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "response.created", {"response": {**body, "status": "in_progress", "output": [], "usage": None}}
-    for index, item in enumerate(objects(body.get("output"))):
+    for index, item in enumerate(base.objects(body.get("output"))):
         at = {"item_id": item.get("id", ""), "output_index": index}
         bare: dict[str, Any] = {"content": []} if item.get("type") == "message" else {"arguments": ""}
         yield "response.output_item.added", {"output_index": index, "item": {**item, **bare, "status": "in_progress"}}
@@ -164,7 +154,7 @@ def _events(body: Table) -> Iterator[tuple[str, dict[str, Any]]]:
             arguments = item.get("arguments", "")
             yield "response.function_call_arguments.delta", {**at, "delta": arguments}
             yield "response.function_call_arguments.done", {**at, "arguments": arguments, "name": item.get("name")}
-        for number, part in enumerate(objects(item.get("content"))):
+        for number, part in enumerate(base.objects(item.get("content"))):
             here = {**at, "content_index": number}
             key, kind = ("refusal", "refusal") if part.get("type") == "refusal" else ("text", "output_text")
             text = part.get(key, "")

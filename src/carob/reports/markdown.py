@@ -12,6 +12,7 @@ from msgspec import Struct
 from carob.journal.views import RunView
 from carob.model.run import CaseRecord
 from carob.model.verdict import CaseStatus
+from carob.reports import run_facts
 from carob.reports.base import OutcomeReport
 from carob.reports.case_details import CheckDetail, case_details
 from carob.reports.case_facts import (
@@ -23,16 +24,6 @@ from carob.reports.case_facts import (
     missing_parts,
 )
 from carob.reports.escaping import markdown_cell, markdown_link
-from carob.reports.run_facts import (
-    count_finished,
-    count_planned,
-    counts,
-    draft_words,
-    guard_words,
-    incomplete,
-    repeats,
-    replay_words,
-)
 from carob.scoring.figures import run_words
 
 DETAILED_CASES: Final = 200
@@ -138,21 +129,25 @@ class MarkdownReport(OutcomeReport):
 def _head(run: RunView) -> Iterator[str]:
     header, summary = run.header, run.summary
     yield "# Eval results\n\n"
-    if missing := incomplete(run):
+    if missing := run_facts.incomplete(run):
         yield f"**{markdown_cell(missing)}**\n\n"
-    if draft := draft_words(run):
+    if draft := run_facts.draft_words(run):
         yield f"**{draft}**\n\n"
     yield f"- Eval file: {markdown_cell(header.suite)}\n"
     yield f"- Target: {markdown_cell(header.target)}\n"
-    if replayed := replay_words(run.header):
+    if replayed := run_facts.replay_words(run.header):
         yield f"- {markdown_cell(replayed[0].upper() + replayed[1:])}\n"
     yield f"- Generated at: {markdown_cell(run.finished_at or header.started_at)}\n"
-    total = f"{count_finished(summary)} of {count_planned(run)} cases" if missing else f"{summary.total} total"
-    yield f"- Result: {counts(summary)}, {total}\n"
+    total = (
+        f"{run_facts.count_finished(summary)} of {run_facts.count_planned(run)} cases"
+        if missing
+        else f"{summary.total} total"
+    )
+    yield f"- Result: {run_facts.counts(summary)}, {total}\n"
     yield f"- Pass rate: {run_words(summary, run.prices)}\n"
-    if repeated := repeats(summary):
+    if repeated := run_facts.repeats(summary):
         yield f"- {repeated}\n"
-    yield from (f"- {markdown_cell(line[0].upper() + line[1:])}\n" for line in guard_words(summary))
+    yield from (f"- {markdown_cell(line[0].upper() + line[1:])}\n" for line in run_facts.guard_words(summary))
     yield f"- Average soft score: {_score(summary.avg_soft_score) or 'none'}\n\n"
     columns = (*COLUMNS, *["Not judged"] * bool(summary.unjudged), *["Repeats"] * (header.repeat > 1))
     yield f"| {' | '.join(columns)} |\n"

@@ -18,8 +18,6 @@ EventKind = Literal[
 A `gap` is a place where events were not seen.
 """
 TEXT_KINDS = frozenset(("user", "says"))
-TOOL_KINDS = frozenset(("call", "asks_approval", "approved", "denied", "handoff"))
-"""Kinds that name a tool, or for a handoff an agent."""
 APPROVAL_KINDS = frozenset(("asks_approval", "approved", "denied"))
 APPROVALS = "approvals"
 """What a gap hides where no approval was observed: each of their kinds."""

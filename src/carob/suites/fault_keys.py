@@ -11,52 +11,47 @@ from msgspec import structs
 from carob.model.faults import FAULT_KINDS, Fault, FaultKind, Hit, Stub, ValueKind, kinds_of
 from carob.model.suite import Case
 from carob.suites.diagnostics import Json, PathDiagnostic, render
+from carob.suites.shapes import scalars
 from carob.suites.shapes.containers import Key, KnownKeys, ListShape, MapShape, RecordShape, UnionShape, is_note
-from carob.suites.shapes.scalars import (
-    NOT_BLANK,
-    ONE_LINE,
-    AnyShape,
-    ChoiceShape,
-    Found,
-    NumberShape,
-    Schema,
-    Shape,
-    TextShape,
-    wrong_type,
-)
 from carob.text.wording import join_words, quoted
 
 STUBS = "What answers instead of a tool, by the tool's name; the tool itself is never run."
 FAULTS = "What goes wrong around the agent; a case in which one does not take effect is an ERROR."
 HITS: tuple[Hit, ...] = get_args(Hit)
 LONGEST_WAIT = 3600
-_TRUE = ChoiceShape((True,))
-_NAME = TextShape(pattern=ONE_LINE)
-_VALUES: Mapping[ValueKind, Shape] = {
+_TRUE = scalars.ChoiceShape((True,))
+_NAME = scalars.TextShape(pattern=scalars.ONE_LINE)
+_VALUES: Mapping[ValueKind, scalars.Shape] = {
     "flag": _TRUE,
-    "text": TextShape(pattern=NOT_BLANK),
-    "count": UnionShape((_TRUE, NumberShape(whole=True, least=1))),
-    "seconds": NumberShape(over=0, most=LONGEST_WAIT),
-    "status": NumberShape(whole=True, least=400, most=599),
-    "moment": ChoiceShape(("before", "after")),
-    "any": AnyShape(),
+    "text": scalars.TextShape(pattern=scalars.NOT_BLANK),
+    "count": UnionShape((_TRUE, scalars.NumberShape(whole=True, least=1))),
+    "seconds": scalars.NumberShape(over=0, most=LONGEST_WAIT),
+    "status": scalars.NumberShape(whole=True, least=400, most=599),
+    "moment": scalars.ChoiceShape(("before", "after")),
+    "any": scalars.AnyShape(),
 }
 _AIM = {
-    "at": Key(TextShape(pattern=NOT_BLANK), "Where in the result, as JSONPath; without it, the whole result."),
+    "at": Key(
+        scalars.TextShape(pattern=scalars.NOT_BLANK), "Where in the result, as JSONPath; without it, the whole result."
+    ),
 }
 _COUNT = {
-    "times": Key(NumberShape(whole=True, least=1), "How many calls it hits; without it, every one."),
-    "from_call": Key(NumberShape(whole=True, least=1), "The first call that it hits, counted from 1."),
-    "seed": Key(NumberShape(whole=True, least=0), "A different seed chooses different characters and entities."),
+    "times": Key(scalars.NumberShape(whole=True, least=1), "How many calls it hits; without it, every one."),
+    "from_call": Key(scalars.NumberShape(whole=True, least=1), "The first call that it hits, counted from 1."),
+    "seed": Key(
+        scalars.NumberShape(whole=True, least=0), "A different seed chooses different characters and entities."
+    ),
 }
-_WAIT = {"retry_after": Key(NumberShape(least=0), "Seconds that the answer asks the client to wait, with `status`.")}
+_WAIT = {
+    "retry_after": Key(scalars.NumberShape(least=0), "Seconds that the answer asks the client to wait, with `status`.")
+}
 
 
 def fault_keys(known_keys: KnownKeys) -> dict[str, Key]:
     """The keys of a case, and of a suite."""
     stub = {
-        "result": Key(AnyShape(), "What the tool returns."),
-        "error": Key(TextShape(pattern=NOT_BLANK), "The error with which every call fails."),
+        "result": Key(scalars.AnyShape(), "What the tool returns."),
+        "error": Key(scalars.TextShape(pattern=scalars.NOT_BLANK), "The error with which every call fails."),
     }
     stubs = StubShape(RecordShape("Stub", "What answers instead of a tool.", stub, known_keys))
     return {
@@ -73,7 +68,7 @@ class StubShape:
     words: ClassVar = "an object"
     types: ClassVar = (dict,)
 
-    def validate(self, value: object) -> Found:
+    def validate(self, value: object) -> scalars.Found:
         diagnostics = self.record.validate(value)
         if diagnostics or not isinstance(value, dict) or ("result" in value) is not ("error" in value):
             return diagnostics
@@ -81,7 +76,7 @@ class StubShape:
             return [PathDiagnostic((), "'result' and 'error' are both here. Keep one.", "duplicate-field")]
         return [PathDiagnostic((), "it says nothing. Give it a 'result' or an 'error'.", "missing-field")]
 
-    def schema(self, defs: dict[str, Schema]) -> Schema:
+    def schema(self, defs: dict[str, scalars.Schema]) -> scalars.Schema:
         schema = self.record.schema(defs)
         defs[self.record.name]["oneOf"] = [{"required": ["result"]}, {"required": ["error"]}]
         return schema
@@ -99,9 +94,9 @@ class FaultShape:
     def of(cls, known_keys: KnownKeys) -> FaultShape:
         return cls({hits: _record(hits, known_keys) for hits in HITS})
 
-    def validate(self, value: object) -> Found:
+    def validate(self, value: object) -> scalars.Found:
         if not isinstance(value, dict):
-            return wrong_type(self.words, value)
+            return scalars.wrong_type(self.words, value)
         hit = [hits for hits in HITS if hits in value]
         if len(hit) != 1:
             fix = "one of them. Keep one." if hit else "'tool', 'service' or 'model'. Give it one."
@@ -109,7 +104,7 @@ class FaultShape:
         diagnostics = self.records[hit[0]].validate(value)
         return [*(_suggest_hits(hit[0], diagnostic) for diagnostic in diagnostics), *_wrong(hit[0], value)]
 
-    def schema(self, defs: dict[str, Schema]) -> Schema:
+    def schema(self, defs: dict[str, scalars.Schema]) -> scalars.Schema:
         schemas = {hits: record.schema(defs) for hits, record in self.records.items()}
         for hits, record in self.records.items():
             one_kind: list[Json] = [{"required": [name]} for name in kinds_of(hits)]

@@ -47,21 +47,11 @@ from carob.errors import ConfigError
 from carob.evidence.spans.trace_context import RESOURCE
 from carob.model.suite import Case
 from carob.model.trace import Message, Trace
+from carob.targets import short_form
 from carob.targets.base import RunContext, TargetError
 from carob.targets.child_process import STDOUT_CAP, Child, ExitStatus
 from carob.targets.config import TargetConfig, no_options
 from carob.targets.conversation import converse
-from carob.targets.short_form import (
-    Short,
-    ShortCall,
-    ShortError,
-    ShortMessage,
-    convert,
-    event_lines,
-    read,
-    to_trace,
-    tool_call,
-)
 from carob.targets.user_code import DaemonThreads
 from carob.text.clean import jsonable, loads
 
@@ -177,7 +167,7 @@ class _Answers:
         self._recorder = context.recorder
         self._trace_context = context.trace_context
         self._answered = 0
-        self._short: Short | None = None
+        self._short: short_form.Short | None = None
         self._flaw: TargetError | None = None
         self._log = ""
 
@@ -203,7 +193,7 @@ class _Answers:
         trace = None
         if self._short is not None:
             try:
-                trace = to_trace(self._short, self._case, recorder=self._recorder)
+                trace = short_form.to_trace(self._short, self._case, recorder=self._recorder)
             except TargetError as error:
                 broken = broken or error
         if broken is None and trace is not None:
@@ -218,24 +208,26 @@ class _Answers:
         kind = value.get("type")
         fields = {key: item for key, item in value.items() if key != "type"}
         if kind == "tool_call":
-            self._recorder.tool_call(tool_call(convert(fields, ShortCall)))
+            self._recorder.tool_call(short_form.tool_call(short_form.convert(fields, short_form.ShortCall)))
         elif kind == "message":
-            message = convert(fields, ShortMessage)
+            message = short_form.convert(fields, short_form.ShortMessage)
             self._recorder.messages.append(Message(message.role, message.content or "", message.name))
         elif kind == "telemetry":
-            event = convert(fields, _Telemetry)
+            event = short_form.convert(fields, _Telemetry)
             for entry in (event.event, event.line):
-                for line in () if entry is None else event_lines(entry):
+                for line in () if entry is None else short_form.event_lines(entry):
                     self._recorder.event(line)
-        elif "final_message" in value or ("error" in value and value.keys() <= set(Short.__struct_encode_fields__)):
-            self._answer(read(value))
+        elif "final_message" in value or (
+            "error" in value and value.keys() <= set(short_form.Short.__struct_encode_fields__)
+        ):
+            self._answer(short_form.read(value))
         elif isinstance(kind, str) and (near := get_close_matches(kind, KINDS, n=1, cutoff=ALIKE)):
             raise ValueError(f"unknown type {kind!r}. Did you mean {near[0]!r}?")
         else:
             return False
         return True
 
-    def _answer(self, short: Short) -> None:
+    def _answer(self, short: short_form.Short) -> None:
         setups = len(self._case.setup_prompts)
         self._answered += 1
         if self._answered > setups:
@@ -243,7 +235,7 @@ class _Answers:
             self._recorder.final_message = short.final_message or ""
             return
         if short.error is not None:
-            failure = ShortError(message=short.error) if isinstance(short.error, str) else short.error
+            failure = short_form.ShortError(message=short.error) if isinstance(short.error, str) else short.error
             message = f"setup prompt {self._answered} of {setups}: {failure.message}"
             raise TargetError("setup", message, detail=failure.detail, retry_after=failure.wait)
         self._recorder.restart()
@@ -281,7 +273,7 @@ class _Talk(_Answers):
         self._send = send
         self._first = {"case_id": case.id, "conversation": True, "metadata": case.metadata, "context": context.given}
         self._loop = asyncio.get_running_loop()
-        self._inbox: asyncio.Queue[Short | TargetError | ExitStatus] = asyncio.Queue()
+        self._inbox: asyncio.Queue[short_form.Short | TargetError | ExitStatus] = asyncio.Queue()
 
     def line(self, data: bytes) -> None:
         sound = self._flaw is None
@@ -289,7 +281,7 @@ class _Talk(_Answers):
         if sound and self._flaw is not None:
             self._loop.call_soon_threadsafe(self._inbox.put_nowait, self._flaw)
 
-    def _answer(self, short: Short) -> None:
+    def _answer(self, short: short_form.Short) -> None:
         self._loop.call_soon_threadsafe(self._inbox.put_nowait, short)
 
     def over(self, running: asyncio.Future[ExitStatus]) -> None:
@@ -304,10 +296,10 @@ class _Talk(_Answers):
         self._first = {}
         began, started_at = perf_counter(), time()
         answer = await self._inbox.get()
-        if not isinstance(answer, Short):
+        if not isinstance(answer, short_form.Short):
             raise self._end_error(answer)
         took = round((perf_counter() - began) * 1000, 3)
-        trace = to_trace(answer, self._case, recorder=self._recorder)
+        trace = short_form.to_trace(answer, self._case, recorder=self._recorder)
         return structs.replace(trace, started_at=started_at, duration_ms=trace.duration_ms or took)
 
     def finish(self, trace: Trace) -> Trace:
@@ -315,7 +307,7 @@ class _Talk(_Answers):
         end = self._inbox.get_nowait()
         if isinstance(end, ExitStatus) and not self._exit_error(end):
             return trace
-        broke = TargetError("bad-answer", MORE_ANSWERS) if isinstance(end, Short) else self._end_error(end)
+        broke = TargetError("bad-answer", MORE_ANSWERS) if isinstance(end, short_form.Short) else self._end_error(end)
         broke.partial = trace
         raise broke
 

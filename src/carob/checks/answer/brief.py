@@ -8,23 +8,8 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
 
+from carob.checks import base
 from carob.checks.answer.nodes import find_in_answer
-from carob.checks.base import (
-    ANSWER,
-    ANSWER_NODES,
-    PAGE,
-    Check,
-    Phrase,
-    Phrases,
-    excerpt,
-    own_field,
-    read_each,
-    read_with,
-    regex_problems,
-    unfailable,
-    unreadable,
-    unsure,
-)
 from carob.checks.page.snapshot import UNSURE, offers
 from carob.checks.sample_traces import says, shows
 from carob.model.check import CheckProblem, Example, Field
@@ -43,16 +28,15 @@ ALIGNMENT = r"\b(?:because|based\s+on|backed\s+by|driven\s+by)\b"
 _BULLET = re.compile(r"\s*(?:[-*+•]|[0-9]+[.)])\s+")
 _WORDS = re.compile(r"\w+")
 
-FIELDS_OF_MARKERS = ("claim_marker_regex", "evidence_marker_regex", "alignment_marker_regex")
 ALIGNED = "Today's mission: fix checkout, because the metric fell."
 
 
-class _BriefCheck(Check):
+class _BriefCheck(base.Check):
     """A part of the contract of a brief."""
 
     __slots__ = ()
     group: ClassVar = Group.MORNING_BRIEF_CONTRACT
-    channels: ClassVar = ANSWER_NODES
+    channels: ClassVar = base.ANSWER_NODES
     metric: ClassVar = "brief"
 
 
@@ -61,13 +45,13 @@ class RequiredLevers(_BriefCheck, Struct, frozen=True):
 
     name: ClassVar = "required_levers"
     description_format: ClassVar = "at least {self.count} × /{self.regex}/"
-    field: ClassVar = own_field(
+    field: ClassVar = base.own_field(
         Annotated[int, Meta(ge=1)], "The answer offers at least this many actions (levers).", since="0.3"
     )
     more_fields: ClassVar = (
         Field(
             "lever_regex",
-            Phrase,
+            base.Phrase,
             "What an action looks like; by default a line that begins with -, *, +, •, 1. or 1).",
             since="0.3",
         ),
@@ -101,17 +85,17 @@ class RequiredLevers(_BriefCheck, Struct, frozen=True):
     count: int
     regex: str = LEVER
 
-    read = read_with("count", regex=("lever_regex", LEVER))
+    read = base.read_with("count", regex=("lever_regex", LEVER))
 
     def validate(self) -> Iterator[CheckProblem]:
-        return regex_problems(self.regex)
+        return base.regex_problems(self.regex)
 
     def judge(self, trace: Trace) -> CheckResult:
         spans = _on_different_lines(find_in_answer(self.regex, trace))[: self.count]
-        why = unsure(trace, spans)
+        why = base.unsure(trace, spans)
         if len(spans) >= self.count and not why:
             return self.passed(f"{len(spans)}", EvidenceLocation("final_message", spans[0][0], spans[-1][1]))
-        return self.failed_unless(why or unreadable(trace) or trace.cut("answer_page"), f"{len(spans)}")
+        return self.failed_unless(why or base.unreadable(trace) or trace.cut("answer_page"), f"{len(spans)}")
 
 
 def _on_different_lines(matches: list[tuple[str, Span]]) -> list[Span]:
@@ -129,13 +113,13 @@ class ClaimEvidenceAlignment(_BriefCheck, Struct, frozen=True):
 
     name: ClassVar = "claim_evidence_alignment"
     description: ClassVar = "a claim, its evidence and what links them"
-    field: ClassVar = own_field(
+    field: ClassVar = base.own_field(
         Literal[True], "The answer makes a claim, shows evidence and links the two.", since="0.3"
     )
     more_fields: ClassVar = (
-        Field("claim_marker_regex", Phrase, "What marks a claim.", since="0.3"),
-        Field("evidence_marker_regex", Phrase, "What marks evidence.", since="0.3"),
-        Field("alignment_marker_regex", Phrase, "What links a claim to its evidence.", since="0.3"),
+        Field("claim_marker_regex", base.Phrase, "What marks a claim.", since="0.3"),
+        Field("evidence_marker_regex", base.Phrase, "What marks evidence.", since="0.3"),
+        Field("alignment_marker_regex", base.Phrase, "What links a claim to its evidence.", since="0.3"),
     )
     examples: ClassVar = (
         Example({}, says(ALIGNED), Status.PASSED),
@@ -147,7 +131,7 @@ class ClaimEvidenceAlignment(_BriefCheck, Struct, frozen=True):
     evidence: str = EVIDENCE
     alignment: str = ALIGNMENT
 
-    read = read_with(
+    read = base.read_with(
         claim=("claim_marker_regex", CLAIM),
         evidence=("evidence_marker_regex", EVIDENCE),
         alignment=("alignment_marker_regex", ALIGNMENT),
@@ -155,20 +139,20 @@ class ClaimEvidenceAlignment(_BriefCheck, Struct, frozen=True):
 
     def validate(self) -> Iterator[CheckProblem]:
         for pattern in (self.claim, self.evidence, self.alignment):
-            yield from regex_problems(pattern)
+            yield from base.regex_problems(pattern)
 
     def judge(self, trace: Trace) -> CheckResult:
         markers = {"claim": self.claim, "evidence": self.evidence, "alignment": self.alignment}
         matches = {part: find_in_answer(pattern, trace, at_most=1) for part, pattern in markers.items()}
         missing = [part for part, spans in matches.items() if not spans]
         marked = [spans[0][1] for spans in matches.values() if spans]
-        why = unsure(trace, marked)
+        why = base.unsure(trace, marked)
         if not missing and not why:
             return self.passed(
                 at=EvidenceLocation("final_message", min(s for s, _ in marked), max(e for _, e in marked))
             )
         return self.failed_unless(
-            why or unreadable(trace) or trace.cut("answer_page"), f"no marker of {' or '.join(missing)}"
+            why or base.unreadable(trace) or trace.cut("answer_page"), f"no marker of {' or '.join(missing)}"
         )
 
 
@@ -177,8 +161,8 @@ class EvidenceFreshness(_BriefCheck, Struct, frozen=True):
 
     name: ClassVar = "evidence_freshness_max_age_minutes"
     description_format: ClassVar = "stated ages of at most {self.minutes:g} minutes"
-    channels: ClassVar = ANSWER
-    field: ClassVar = own_field(
+    channels: ClassVar = base.ANSWER
+    field: ClassVar = base.own_field(
         Annotated[int | float, Meta(ge=0)],
         "The answer states the age of its evidence, none older than this many minutes.",
         since="0.3",
@@ -186,7 +170,7 @@ class EvidenceFreshness(_BriefCheck, Struct, frozen=True):
     more_fields: ClassVar = (
         Field(
             "evidence_freshness_regex",
-            Phrase,
+            base.Phrase,
             "What an age looks like; the first number of each match is minutes, unless a unit follows it.",
             since="0.3",
         ),
@@ -208,10 +192,10 @@ class EvidenceFreshness(_BriefCheck, Struct, frozen=True):
     minutes: float
     regex: str = ""
 
-    read = read_with("minutes", regex=("evidence_freshness_regex", ""))
+    read = base.read_with("minutes", regex=("evidence_freshness_regex", ""))
 
     def validate(self) -> Iterator[CheckProblem]:
-        return regex_problems(self.regex) if self.regex else iter(())
+        return base.regex_problems(self.regex) if self.regex else iter(())
 
     def judge(self, trace: Trace) -> CheckResult:
         text = trace.final_message
@@ -219,16 +203,16 @@ class EvidenceFreshness(_BriefCheck, Struct, frozen=True):
         oldest = max(stated, key=lambda age: age.minutes, default=None)
         if oldest is not None and oldest.minutes > self.minutes:
             return self.failed(f"{oldest.minutes:g} minutes", EvidenceLocation("final_message", *oldest.span))
-        if why := unreadable(trace):
+        if why := base.unreadable(trace):
             return self.unknown(why)
         doubtful = () if self.regex else doubtful_ages(text)
         doubt = max(doubtful, key=lambda age: age.minutes, default=None)
         if doubt is not None and doubt.minutes > self.minutes and (oldest is not None or doubt.in_words):
-            stated_age = excerpt(text[slice(*doubt.span)])
+            stated_age = base.excerpt(text[slice(*doubt.span)])
             return self.unknown(f"{stated_age!r} may be an older age: have the agent write it as a number with a unit")
         if oldest is None:
             return self.failed("no age")
-        return self.passed(excerpt(text[slice(*oldest.span)]), EvidenceLocation("final_message", *oldest.span))
+        return self.passed(base.excerpt(text[slice(*oldest.span)]), EvidenceLocation("final_message", *oldest.span))
 
 
 class MustAllowOverrideAction(_BriefCheck, Struct, frozen=True):
@@ -236,9 +220,9 @@ class MustAllowOverrideAction(_BriefCheck, Struct, frozen=True):
 
     name: ClassVar = "must_allow_override_actions"
     description_format: ClassVar = "{self.action!r} on offer"
-    channels: ClassVar = ANSWER | PAGE
-    field: ClassVar = own_field(
-        Phrases, "Each action is offered in the final message or as a control on the page.", since="0.3"
+    channels: ClassVar = base.ANSWER | base.PAGE
+    field: ClassVar = base.own_field(
+        base.Phrases, "Each action is offered in the final message or as a control on the page.", since="0.3"
     )
     examples: ClassVar = (
         Example({"action": "Snooze"}, says("You can snooze this."), Status.PASSED),
@@ -253,10 +237,10 @@ class MustAllowOverrideAction(_BriefCheck, Struct, frozen=True):
     action: str
     words: dict[str, tuple[str, ...]] = {}
 
-    read = read_each("action", "words")
+    read = base.read_each("action", "words")
 
     def validate(self) -> Iterator[CheckProblem]:
-        return unfailable(self.action)
+        return base.unfailable(self.action)
 
     def judge(self, trace: Trace) -> CheckResult:
         if trace.page is not None and offers(trace.page, self.action):

@@ -10,19 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypedDict
 
 from msgspec import UNSET, Meta, Struct
 
-from carob.checks.base import (
-    ANSWER,
-    AnswerCheck,
-    Check,
-    Phrase,
-    excerpt,
-    own_field,
-    quote_answer,
-    read_each,
-    read_members,
-    read_with,
-    unreadable,
-)
+from carob.checks import base
 from carob.checks.sample_traces import says
 from carob.matchers.matcher import Matcher
 from carob.matchers.reading import MatchedValue
@@ -46,12 +34,12 @@ ORDER: Mapping[str, Any] = {"type": "object", "required": ["total"], "properties
 CUT_OFF = says("Total", cuts={"final_message": TextLoss("only a part was kept")})
 
 
-class AnswerJson(AnswerCheck, Struct, frozen=True, dict=True):
+class AnswerJson(base.AnswerCheck, Struct, frozen=True, dict=True):
     """The final message is JSON, or holds one fenced block of it, and that is as the schema says."""
 
     name: ClassVar = "answer_json"
     group: ClassVar = Group.QA
-    field: ClassVar = own_field(
+    field: ClassVar = base.own_field(
         dict[str, Any] | Literal[True], "The answer is JSON that this JSON Schema accepts; `true`: any JSON."
     )
     examples: ClassVar = (
@@ -64,7 +52,7 @@ class AnswerJson(AnswerCheck, Struct, frozen=True, dict=True):
     )
     schema: dict[str, Any] | bool
 
-    read = read_with("schema")
+    read = base.read_with("schema")
 
     @property
     def description(self) -> str:
@@ -77,23 +65,25 @@ class AnswerJson(AnswerCheck, Struct, frozen=True, dict=True):
             jsonschema_rs.meta.validate(self.schema)
         except jsonschema_rs.ValidationError as error:
             yield CheckProblem(
-                "bad-schema", f"not a JSON Schema: {excerpt(error.message)}.", tuple(error.instance_path)
+                "bad-schema", f"not a JSON Schema: {base.excerpt(error.message)}.", tuple(error.instance_path)
             )
             return
         try:
             _ = self._compiled
         except ValueError as error:
-            yield CheckProblem("bad-schema", f"the schema cannot be used: {excerpt(str(error))}.")
+            yield CheckProblem("bad-schema", f"the schema cannot be used: {base.excerpt(str(error))}.")
 
     def judge(self, trace: Trace) -> CheckResult:
-        if why := unreadable(trace):
+        if why := base.unreadable(trace):
             return self.unknown(why)
         answer = json_answer(trace.final_message)
         if answer.why_not:
-            return self.failed(f"{answer.why_not}: {quote_answer(trace)}")
+            return self.failed(f"{answer.why_not}: {base.quote_answer(trace)}")
         wrong = [*map(_error_text, islice(self._compiled.iter_errors(answer.value), MOST_ERRORS))]
         return (
-            self.failed(excerpt("; ".join(wrong), LONGEST_FOUND)) if wrong else self.passed(format_value(answer.value))
+            self.failed(base.excerpt("; ".join(wrong), LONGEST_FOUND))
+            if wrong
+            else self.passed(format_value(answer.value))
         )
 
     @cached_property
@@ -109,13 +99,13 @@ def _error_text(error: jsonschema_rs.ValidationError) -> str:
     return f"{where.removeprefix('.')}: {error.message}" if where else error.message
 
 
-class _ValueAt(Check, Struct, frozen=True, dict=True):
+class _ValueAt(base.Check, Struct, frozen=True, dict=True):
     """What a JSONPath leads to must be as wanted."""
 
     description_format: ClassVar = "{self.path} is {self.matcher.words}"
     path: str
     value: Any
-    read = read_members("path", "value")
+    read = base.read_members("path", "value")
 
     @cached_property
     def matcher(self) -> Matcher:
@@ -130,9 +120,9 @@ class AnswerAt(_ValueAt, frozen=True, dict=True):
 
     name: ClassVar = "answer_at"
     group: ClassVar = Group.QA
-    channels: ClassVar = ANSWER
-    field: ClassVar = own_field(
-        Annotated[dict[Phrase, MatchedValue], Meta(min_length=1)],
+    channels: ClassVar = base.ANSWER
+    field: ClassVar = base.own_field(
+        Annotated[dict[base.Phrase, MatchedValue], Meta(min_length=1)],
         "Values of a JSON answer by JSONPath (RFC 9535): {path: value or matcher}.",
     )
     examples: ClassVar = (
@@ -145,23 +135,23 @@ class AnswerAt(_ValueAt, frozen=True, dict=True):
     )
 
     def judge(self, trace: Trace) -> CheckResult:
-        if why := unreadable(trace):
+        if why := base.unreadable(trace):
             return self.unknown(why)
         answer = json_answer(trace.final_message)
         if answer.why_not:
-            return self.failed(f"{answer.why_not}: {quote_answer(trace)}")
+            return self.failed(f"{answer.why_not}: {base.quote_answer(trace)}")
         return at_path(self, self.path, self.matcher, answer.value)
 
 
 def at_path(
-    check: Check, path: str, expected: Matcher, value: object, at: EvidenceLocation | None = None
+    check: base.Check, path: str, expected: Matcher, value: object, at: EvidenceLocation | None = None
 ) -> CheckResult:
     """Whether what a path leads to is as wanted, and what differs."""
     nodes = values_at(path, value)
     wrong = [differing for where, item in nodes or [(path, MISSING)] for differing in expected.differences(item, where)]
     if wrong:
-        return check.failed(excerpt("; ".join(map(str, wrong[:MOST_ERRORS])), LONGEST_FOUND), at)
-    return check.passed(excerpt(", ".join(format_value(item) for _, item in nodes[:MOST_ERRORS])), at)
+        return check.failed(base.excerpt("; ".join(map(str, wrong[:MOST_ERRORS])), LONGEST_FOUND), at)
+    return check.passed(base.excerpt(", ".join(format_value(item) for _, item in nodes[:MOST_ERRORS])), at)
 
 
 class State(_ValueAt, frozen=True, dict=True):
@@ -170,8 +160,8 @@ class State(_ValueAt, frozen=True, dict=True):
     name: ClassVar = "state"
     group: ClassVar = Group.DECISION
     channels: ClassVar = frozenset({"state"})
-    field: ClassVar = own_field(
-        Annotated[dict[Phrase, MatchedValue], Meta(min_length=1)],
+    field: ClassVar = base.own_field(
+        Annotated[dict[base.Phrase, MatchedValue], Meta(min_length=1)],
         "Values of the agent's final state by JSONPath (RFC 9535): {path: value or matcher}.",
     )
     examples: ClassVar = (
@@ -203,12 +193,12 @@ class JsonRule(TypedDict, total=False):
     negated: Annotated[Literal[True], Meta(description="Invert the check: it must fail.")]
 
 
-class JsonText(AnswerCheck, Struct, frozen=True, dict=True):
+class JsonText(base.AnswerCheck, Struct, frozen=True, dict=True):
     """The answer is JSON, or holds an object of it, that a schema accepts or that is a given value."""
 
     name: ClassVar = "json_text"
     group: ClassVar = Group.QA
-    field: ClassVar = own_field(
+    field: ClassVar = base.own_field(
         Annotated[list[JsonRule], Meta(min_length=1)],
         "The answer is JSON, or contains it in one `part`; one check per entry. Code fences are not removed.",
     )
@@ -227,7 +217,7 @@ class JsonText(AnswerCheck, Struct, frozen=True, dict=True):
     equals: Any = UNSET
     negated: bool = False
 
-    read = read_each()
+    read = base.read_each()
 
     @property
     def description(self) -> str:
@@ -240,19 +230,19 @@ class JsonText(AnswerCheck, Struct, frozen=True, dict=True):
         try:
             _ = self._compiled
         except ValueError as error:
-            yield CheckProblem("bad-schema", f"the schema cannot be used: {excerpt(str(error))}.", ("schema",))
+            yield CheckProblem("bad-schema", f"the schema cannot be used: {base.excerpt(str(error))}.", ("schema",))
 
     def judge(self, trace: Trace) -> CheckResult:
-        if why := unreadable(trace):
+        if why := base.unreadable(trace):
             return self.unknown(why)
         values = objects_in(trace.final_message) if self.part else parse_json(trace.final_message)
         if not values:
-            return self._result(False, f"no JSON: {quote_answer(trace)}")
+            return self._result(False, f"no JSON: {base.quote_answer(trace)}")
         wrong = [self._differs(value) for value in values]
         return self._result("" in wrong, "; ".join(wrong[:3]) if all(wrong) else format_value(values[wrong.index("")]))
 
     def _result(self, holds: bool, detail: str) -> CheckResult:
-        return self.passed(excerpt(detail)) if holds is not self.negated else self.failed(excerpt(detail))
+        return self.passed(base.excerpt(detail)) if holds is not self.negated else self.failed(base.excerpt(detail))
 
     def _differs(self, value: object) -> str:
         """Why this is not the JSON that is wanted; the empty string if it is."""

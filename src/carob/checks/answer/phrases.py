@@ -7,25 +7,8 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
 
+from carob.checks import base
 from carob.checks.answer.nodes import find_in_markdown
-from carob.checks.base import (
-    ALL_WORDS,
-    ANSWER,
-    AnswerCheck,
-    Check,
-    CheckRequest,
-    Phrase,
-    Phrases,
-    blank,
-    each,
-    own_field,
-    quote_without,
-    quoted,
-    read_each,
-    read_with,
-    regex_problems,
-    unfailable,
-)
 from carob.checks.sample_traces import says
 from carob.model.check import CheckProblem, Example, Expected, Field
 from carob.model.trace import TextLoss, Trace
@@ -40,14 +23,14 @@ CUT_SHORT = says("All good so far", cuts={"final_message": TextLoss("only the fi
 ORDER = {"things": ["order number"]}
 
 
-class MustSayAny(AnswerCheck, Struct, frozen=True):
+class MustSayAny(base.AnswerCheck, Struct, frozen=True):
     """The final message contains at least one of the phrases, as whole words."""
 
     name: ClassVar = "must_say_any"
     failure: ClassVar = ("", "did not say ")
     group: ClassVar = Group.FORMATTING
-    field: ClassVar = own_field(
-        Phrases,
+    field: ClassVar = base.own_field(
+        base.Phrases,
         "At least one of these phrases is in the final message, as whole words; `*` at an end of a phrase leaves "
         "that end open.",
         since="0.1",
@@ -62,21 +45,21 @@ class MustSayAny(AnswerCheck, Struct, frozen=True):
     )
     phrases: tuple[str, ...]
 
-    read = read_with("phrases")
+    read = base.read_with("phrases")
 
     @property
     def description(self) -> str:
-        return quoted(self.phrases)
+        return base.quoted(self.phrases)
 
     def validate(self) -> Iterator[CheckProblem]:
-        return blank(self.phrases)
+        return base.blank(self.phrases)
 
     def judge(self, trace: Trace) -> CheckResult:
         span = phrases.find_any_required(trace.final_message, self.phrases)
-        return self.present(trace, span, "" if span else quote_without(trace, self.phrases))
+        return self.present(trace, span, "" if span else base.quote_without(trace, self.phrases))
 
 
-class MustNotSay(Check, Struct, frozen=True):
+class MustNotSay(base.Check, Struct, frozen=True):
     """The final message does not contain the phrase."""
 
     name: ClassVar = "must_not_say"
@@ -84,9 +67,9 @@ class MustNotSay(Check, Struct, frozen=True):
     failure: ClassVar = ("no ", "said ")
     forbids: ClassVar = True
     group: ClassVar = Group.FORMATTING
-    channels: ClassVar = ALL_WORDS
-    field: ClassVar = own_field(
-        Phrases, "None of these phrases is in the final message.", since="0.1", in_defaults="add"
+    channels: ClassVar = base.ALL_WORDS
+    field: ClassVar = base.own_field(
+        base.Phrases, "None of these phrases is in the final message.", since="0.1", in_defaults="add"
     )
     examples: ClassVar[tuple[Example, ...]] = (
         Example({"phrase": "as an AI"}, says("Here is the report."), Status.PASSED),
@@ -97,25 +80,25 @@ class MustNotSay(Check, Struct, frozen=True):
     )
     phrase: str
 
-    read = read_each("phrase")
+    read = base.read_each("phrase")
 
     def validate(self) -> Iterator[CheckProblem]:
-        return unfailable(self.phrase)
+        return base.unfailable(self.phrase)
 
     def judge(self, trace: Trace) -> CheckResult:
         return self.absent(trace, forbidden.find_phrase(trace.final_message, self.phrase))
 
 
-class _RegexCheck(Check, Struct, frozen=True):
+class _RegexCheck(base.Check, Struct, frozen=True):
     """A regex for the final message."""
 
     group: ClassVar = Group.FORMATTING
     pattern: str
 
-    read = read_each("pattern")
+    read = base.read_each("pattern")
 
     def validate(self) -> Iterator[CheckProblem]:
-        return regex_problems(self.pattern, is_forbidden=self.prohibits)
+        return base.regex_problems(self.pattern, is_forbidden=self.prohibits)
 
 
 class MustMatchRegex(_RegexCheck, frozen=True):
@@ -124,8 +107,8 @@ class MustMatchRegex(_RegexCheck, frozen=True):
     name: ClassVar = "must_match_regex"
     description_format: ClassVar = "a match of /{self.pattern}/"
     failure: ClassVar = ("a ", "the answer has no ")
-    channels: ClassVar = ANSWER
-    field: ClassVar = own_field(Phrases, "Each of these regexes is found in the final message.", since="0.2")
+    channels: ClassVar = base.ANSWER
+    field: ClassVar = base.own_field(base.Phrases, "Each of these regexes is found in the final message.", since="0.2")
     examples: ClassVar = (
         Example({"pattern": r"^GitHub:\s*[0-9]+"}, says("Signals\ngithub: 12 commits"), Status.PASSED),
         Example({"pattern": r"^GitHub:\s*[0-9]+"}, says("See GitHub: 12 commits"), Status.FAILED),
@@ -150,9 +133,9 @@ class MustNotMatchRegex(_RegexCheck, frozen=True):
     description_format: ClassVar = "no match of /{self.pattern}/"
     failure: ClassVar = ("no ", "the answer has a ")
     forbids: ClassVar = True
-    channels: ClassVar = ALL_WORDS
-    field: ClassVar = own_field(
-        Phrases, "None of these regexes is found in the final message.", since="0.2", in_defaults="add"
+    channels: ClassVar = base.ALL_WORDS
+    field: ClassVar = base.own_field(
+        base.Phrases, "None of these regexes is found in the final message.", since="0.2", in_defaults="add"
     )
     examples: ClassVar = (
         Example({"pattern": "todo|tbd"}, says("All done."), Status.PASSED),
@@ -164,14 +147,14 @@ class MustNotMatchRegex(_RegexCheck, frozen=True):
         return self.absent(trace, forbidden.find_regex(trace.final_message, self.pattern))
 
 
-class AsksFor(AnswerCheck, Struct, frozen=True):
+class AsksFor(base.AnswerCheck, Struct, frozen=True):
     """The answer asks for this, in a question or a request. It is not enough that it names it."""
 
     name: ClassVar = "asks_for"
     failure: ClassVar = ("asks for ", "did not ask for ")
     group: ClassVar = Group.TOOL_HYGIENE
-    field: ClassVar = own_field(
-        Annotated[list[Phrase | Phrases], Meta(min_length=1)],
+    field: ClassVar = base.own_field(
+        Annotated[list[base.Phrase | base.Phrases], Meta(min_length=1)],
         "The answer asks for each of these; a nested list gives several names for one thing.",
         since="0.3",
     )
@@ -189,25 +172,25 @@ class AsksFor(AnswerCheck, Struct, frozen=True):
     words: dict[str, tuple[str, ...]] = {}
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        for request in each("asks_for", "things", expected, "words"):
+    def read(cls, expected: Expected) -> Iterator[base.CheckRequest]:
+        for request in base.each("asks_for", "things", expected, "words"):
             things = request.args["things"]
-            yield CheckRequest(
+            yield base.CheckRequest(
                 {**request.args, "things": [things] if isinstance(things, str) else things}, request.path
             )
 
     @property
     def description(self) -> str:
-        return f"asks for {quoted(self.things)}"
+        return f"asks for {base.quoted(self.things)}"
 
     def judge(self, trace: Trace) -> CheckResult:
         return self.present(trace, find_request_for(trace.final_message, self.things, WordLists.of(self.words)))
 
     def validate(self) -> Iterator[CheckProblem]:
-        return unfailable(*self.things)
+        return base.unfailable(*self.things)
 
 
-class RequiredSource(AnswerCheck, Struct, frozen=True):
+class RequiredSource(base.AnswerCheck, Struct, frozen=True):
     """One of the source's phrases is in the final message as whole words, a plural `s` allowed."""
 
     name: ClassVar = "required_sources"
@@ -215,10 +198,10 @@ class RequiredSource(AnswerCheck, Struct, frozen=True):
     group: ClassVar = Group.SYNTHESIS_COVERAGE
     metric: ClassVar = "sources"
     fields: ClassVar = (
-        Field("required_sources", Phrases, "The final message mentions each of these sources.", since="0.2"),
+        Field("required_sources", base.Phrases, "The final message mentions each of these sources.", since="0.2"),
         Field(
             "source_patterns",
-            dict[Phrase, Phrases],
+            dict[base.Phrase, base.Phrases],
             "Phrases that count as a mention of a source of `required_sources`, instead of its name.",
             since="0.2",
         ),
@@ -231,10 +214,10 @@ class RequiredSource(AnswerCheck, Struct, frozen=True):
     phrases: tuple[str, ...]
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+    def read(cls, expected: Expected) -> Iterator[base.CheckRequest]:
         patterns = expected.get("source_patterns", {})
         for index, source in enumerate(expected.get("required_sources", ())):
-            yield CheckRequest(
+            yield base.CheckRequest(
                 {"source": source, "phrases": patterns.get(source, [source])}, ("required_sources", index)
             )
 
@@ -253,29 +236,29 @@ class RequiredSource(AnswerCheck, Struct, frozen=True):
 
     @property
     def description(self) -> str:
-        return f"{self.source}: {quoted(self.phrases)}"
+        return f"{self.source}: {base.quoted(self.phrases)}"
 
     def validate(self) -> Iterator[CheckProblem]:
-        return unfailable(*self.phrases)
+        return base.unfailable(*self.phrases)
 
     def judge(self, trace: Trace) -> CheckResult:
         span = phrases.find_any_word(trace.final_message, self.phrases)
         return self.present(trace, span, f"no mention of {self.source}")
 
 
-class MustLabelAssumptions(AnswerCheck, Struct, frozen=True):
+class MustLabelAssumptions(base.AnswerCheck, Struct, frozen=True):
     """A marker of assumption or uncertainty is in the final message."""
 
     name: ClassVar = "must_label_assumptions"
     failure: ClassVar = ("", "did not say ")
     group: ClassVar = Group.UNCERTAINTY
-    field: ClassVar = own_field(
+    field: ClassVar = base.own_field(
         Literal[True], "The final message names its assumptions or its uncertainty.", since="0.2"
     )
     more_fields: ClassVar = (
         Field(
             "assumption_markers_any",
-            Phrases,
+            base.Phrases,
             "One of these phrases counts as the label, in place of the built-in markers.",
             since="0.2",
         ),
@@ -290,14 +273,14 @@ class MustLabelAssumptions(AnswerCheck, Struct, frozen=True):
     markers: tuple[str, ...] = ()
     words: dict[str, tuple[str, ...]] = {}
 
-    read = read_with("", "words", markers=("assumption_markers_any", []))
+    read = base.read_with("", "words", markers=("assumption_markers_any", []))
 
     @property
     def description(self) -> str:
-        return quoted(self.markers) if self.markers else "a marker of assumption or uncertainty"
+        return base.quoted(self.markers) if self.markers else "a marker of assumption or uncertainty"
 
     def validate(self) -> Iterator[CheckProblem]:
-        return unfailable(*self.markers)
+        return base.unfailable(*self.markers)
 
     def judge(self, trace: Trace) -> CheckResult:
         text, words = trace.final_message, WordLists.of(self.words)
@@ -313,7 +296,7 @@ class MustLabelAssumptions(AnswerCheck, Struct, frozen=True):
         return self.present(trace, None)
 
 
-class _Contains(AnswerCheck, Struct, frozen=True):
+class _Contains(base.AnswerCheck, Struct, frozen=True):
     """A phrase that must be in the final message."""
 
     description_format: ClassVar = "{self.phrase!r}"
@@ -321,14 +304,14 @@ class _Contains(AnswerCheck, Struct, frozen=True):
 
     phrase: str
 
-    read = read_each("phrase")
+    read = base.read_each("phrase")
 
     def validate(self) -> Iterator[CheckProblem]:
-        return unfailable(self.phrase)
+        return base.unfailable(self.phrase)
 
     def judge(self, trace: Trace) -> CheckResult:
         span = phrases.find(trace.final_message, self.phrase)
-        return self.present(trace, span, quote_without(trace, (self.phrase,)) if span is None else "")
+        return self.present(trace, span, base.quote_without(trace, (self.phrase,)) if span is None else "")
 
 
 class ReasonContains(_Contains, frozen=True):
@@ -336,7 +319,7 @@ class ReasonContains(_Contains, frozen=True):
 
     name: ClassVar = "reason_contains"
     group: ClassVar = Group.DECISION
-    field: ClassVar = own_field(Phrases, "Each phrase is in the final message.", since="0.1")
+    field: ClassVar = base.own_field(base.Phrases, "Each phrase is in the final message.", since="0.1")
     examples: ClassVar = (
         Example({"phrase": "requested window"}, says("Allocated in Requested  Window."), Status.PASSED),
         Example({"phrase": "requested window"}, says("Allocated with backup shift."), Status.FAILED),
@@ -348,7 +331,7 @@ class ExpectedContains(_Contains, frozen=True):
 
     name: ClassVar = "expected_contains"
     group: ClassVar = Group.QA
-    field: ClassVar = own_field(Phrases, "Each phrase is in the final message.", since="0.1", in_case=True)
+    field: ClassVar = base.own_field(base.Phrases, "Each phrase is in the final message.", since="0.1", in_case=True)
     examples: ClassVar = (
         Example({"phrase": "supported_drives"}, says("It depends on SUPPORTED_DRIVES."), Status.PASSED),
         Example({"phrase": "supported_drives"}, says("It depends."), Status.FAILED),
@@ -360,8 +343,8 @@ class MustNotContain(MustNotSay, frozen=True):
 
     name: ClassVar = "must_not_contain"
     group: ClassVar = Group.QA
-    field: ClassVar = own_field(
-        Phrases, "None of these phrases is in the final message.", since="0.1", in_case=True, in_defaults="add"
+    field: ClassVar = base.own_field(
+        base.Phrases, "None of these phrases is in the final message.", since="0.1", in_case=True, in_defaults="add"
     )
     examples: ClassVar = (
         Example({"phrase": "guess"}, says("It depends on the drives."), Status.PASSED),

@@ -10,24 +10,8 @@ from typing import Annotated, Any, ClassVar, Literal, TypedDict
 import regex
 from msgspec import Meta, Struct
 
+from carob.checks import base
 from carob.checks.answer.json import path_problems, values_at
-from carob.checks.base import (
-    ALL_WORDS,
-    AnswerCheck,
-    Check,
-    CheckRequest,
-    Phrase,
-    Phrases,
-    excerpt,
-    out_of_reach,
-    own_field,
-    quote_answer,
-    read_each,
-    read_object,
-    read_with,
-    unfailable,
-    unreadable,
-)
 from carob.checks.sample_traces import says
 from carob.matchers.values import format_value
 from carob.model.check import CheckProblem, Example, Expected
@@ -50,27 +34,29 @@ CUT = says("Total", cuts={"final_message": TextLoss("only a part was kept")})
 class TextRule(TypedDict, total=False):
     """One thing that holds for the text of the answer, letter by letter."""
 
-    contains: Annotated[Phrase, Meta(description="The answer contains this text.")]
-    contains_any: Annotated[Phrases, Meta(description="The answer contains at least one of these.")]
-    contains_all: Annotated[Phrases, Meta(description="The answer contains all of these.")]
-    starts_with: Annotated[Phrase, Meta(description="The answer begins with this text.")]
+    contains: Annotated[base.Phrase, Meta(description="The answer contains this text.")]
+    contains_any: Annotated[base.Phrases, Meta(description="The answer contains at least one of these.")]
+    contains_all: Annotated[base.Phrases, Meta(description="The answer contains all of these.")]
+    starts_with: Annotated[base.Phrase, Meta(description="The answer begins with this text.")]
     equals: Annotated[str, Meta(description="The answer is this text.")]
-    regex: Annotated[Phrase, Meta(description="A JavaScript regex without flags that is found in the answer.")]
+    regex: Annotated[base.Phrase, Meta(description="A JavaScript regex without flags that is found in the answer.")]
     near: Annotated[str, Meta(description="The answer is at most `distance` edits away from this text.")]
     distance: Annotated[int, Meta(ge=0, le=10_000, description="Letters added, removed or changed; 5 if not given.")]
     min_words: Annotated[int, Meta(ge=0, description="The minimum number of words, separated by white space.")]
     max_words: Annotated[int, Meta(ge=0, description="The maximum number of words, separated by white space.")]
-    at: Annotated[Phrase, Meta(description="A JSONPath: check this value of the answer's JSON, not the whole answer.")]
+    at: Annotated[
+        base.Phrase, Meta(description="A JSONPath: check this value of the answer's JSON, not the whole answer.")
+    ]
     ignore_case: Annotated[Literal[True], Meta(description="Ignore letter case.")]
     negated: Annotated[Literal[True], Meta(description="Invert the check: it must fail.")]
 
 
-class AnswerText(AnswerCheck, Struct, frozen=True):
+class AnswerText(base.AnswerCheck, Struct, frozen=True):
     """The text of the answer holds something, or is something, letter by letter."""
 
     name: ClassVar = "answer_text"
     group: ClassVar = Group.FORMATTING
-    field: ClassVar = own_field(
+    field: ClassVar = base.own_field(
         Annotated[list[TextRule], Meta(min_length=1)],
         "Text in the answer, one check per entry; letter case, white space and punctuation must match.",
     )
@@ -106,7 +92,7 @@ class AnswerText(AnswerCheck, Struct, frozen=True):
     ignore_case: bool = False
     negated: bool = False
 
-    read = read_each()
+    read = base.read_each()
 
     @property
     def description(self) -> str:
@@ -132,13 +118,13 @@ class AnswerText(AnswerCheck, Struct, frozen=True):
     def judge(self, trace: Trace) -> CheckResult:
         text, lacks = self._text(trace)
         if text is None:
-            why = unreadable(trace)
+            why = base.unreadable(trace)
             return self.unknown(why) if why else self._result(False, trace, lacks)
         try:
             holds, span = self._holds(text)
         except RegexTimeout as error:
             return self.unknown(str(error))
-        if why := unreadable(trace):
+        if why := base.unreadable(trace):
             # What is there stays there, whatever is missing; all else may be in the part that is not known.
             uncertain = span is None or not holds or bool(trace.why_uncertain("final_message", *span))
             if uncertain:
@@ -146,7 +132,7 @@ class AnswerText(AnswerCheck, Struct, frozen=True):
         return self._result(holds, trace, span=None if self.at else span)
 
     def _result(self, holds: bool, trace: Trace, lacks: str = "", span: tuple[int, int] | None = None) -> CheckResult:
-        detail = excerpt(trace.final_message[slice(*span)]) if span else lacks or quote_answer(trace)
+        detail = base.excerpt(trace.final_message[slice(*span)]) if span else lacks or base.quote_answer(trace)
         at = EvidenceLocation("final_message", *span) if span else None
         return self.passed(detail, at) if holds is not self.negated else self.failed(detail, at)
 
@@ -199,18 +185,18 @@ _TOKEN = lazy.pattern(rf"[{_ALONE}]|[^\W_{_ALONE}]+")
 class MatchRule(TypedDict):
     """References, and how alike the answers are to them."""
 
-    texts: Annotated[list[Phrase], Meta(min_length=1, description="A reference for each turn.")]
+    texts: Annotated[list[base.Phrase], Meta(min_length=1, description="A reference for each turn.")]
     threshold: Annotated[float, Meta(gt=0, le=1, description="The lowest mean of the ROUGE-1 F-measures.")]
 
 
-class ResponseMatch(Check, Struct, frozen=True):
+class ResponseMatch(base.Check, Struct, frozen=True):
     """The answers share enough words with their references: the mean of the ROUGE-1 F-measures."""
 
     name: ClassVar = "response_match"
     group: ClassVar = Group.QA
-    channels: ClassVar = ALL_WORDS
+    channels: ClassVar = base.ALL_WORDS
     shows: ClassVar = frozenset({Status.UNKNOWN})  # without the library it cannot show more
-    field: ClassVar = own_field(
+    field: ClassVar = base.own_field(
         MatchRule, "How many words the answer shares with a reference (ROUGE-1, the extra `rouge`): {texts, threshold}."
     )
     examples: ClassVar = (
@@ -223,7 +209,7 @@ class ResponseMatch(Check, Struct, frozen=True):
     texts: tuple[str, ...]
     threshold: float
 
-    read = read_object()
+    read = base.read_object()
 
     @property
     def description(self) -> str:
@@ -233,7 +219,7 @@ class ResponseMatch(Check, Struct, frozen=True):
         turns = trace.turns or (trace,)
         if len(turns) != len(self.texts):
             return self.unknown(f"the trace has {len(turns)} turns, and there are {len(self.texts)} references")
-        if why := next((why for turn in turns if (why := unreadable(turn))), None):
+        if why := next((why for turn in turns if (why := base.unreadable(turn))), None):
             return self.unknown(why)
         try:
             scores = [rouge_1(turn.final_message, text) for turn, text in zip(turns, self.texts, strict=True)]
@@ -278,14 +264,14 @@ _MONEY = rf"(?:[$€£¥₹₩₽]|\b(?i:{alternatives('currency_codes')})\b)"
 _CURRENCY = lazy.pattern(rf"{_MONEY} ?(?=\d)|(?<=\d) ?{_MONEY}")
 
 
-class AnswerEquals(AnswerCheck, Struct, frozen=True):
+class AnswerEquals(base.AnswerCheck, Struct, frozen=True):
     """The final message is this and nothing else, but for letter case, white space and typographic signs."""
 
     name: ClassVar = "answer_equals"
     description_format: ClassVar = "{self.text!r}"
     failure: ClassVar = ("", "the answer is not ")
     group: ClassVar = Group.QA
-    field: ClassVar = own_field(Phrase | int | float, "The final message is this, and nothing else.")
+    field: ClassVar = base.own_field(base.Phrase | int | float, "The final message is this, and nothing else.")
     examples: ClassVar = (
         Example({"text": "Yes."}, says(" yes.\n"), Status.PASSED),
         Example({"text": "Yes."}, says("Yes. Gladly."), Status.FAILED),
@@ -296,20 +282,22 @@ class AnswerEquals(AnswerCheck, Struct, frozen=True):
     text: str
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+    def read(cls, expected: Expected) -> Iterator[base.CheckRequest]:
         if "answer_equals" in expected:
             value = expected["answer_equals"]
-            yield CheckRequest({"text": value if isinstance(value, str) else format_value(value)}, ("answer_equals",))
+            yield base.CheckRequest(
+                {"text": value if isinstance(value, str) else format_value(value)}, ("answer_equals",)
+            )
 
     def validate(self) -> Iterator[CheckProblem]:
-        return unfailable(self.text)
+        return base.unfailable(self.text)
 
     def judge(self, trace: Trace) -> CheckResult:
-        if why := unreadable(trace):
+        if why := base.unreadable(trace):
             return self.unknown(why)
         text = trace.final_message
         is_equal = any(self._is_equal(seen) for seen in dict.fromkeys((text, rendered_view(text).text)))
-        return self.passed(quote_answer(trace)) if is_equal else self.failed(quote_answer(trace))
+        return self.passed(base.quote_answer(trace)) if is_equal else self.failed(base.quote_answer(trace))
 
     def _is_equal(self, text: str) -> bool:
         wanted, found = _normalize(self.text), _normalize(text)
@@ -324,14 +312,14 @@ def _normalize(text: str) -> str:
     return fold(spell_numbers(text).text).strip()
 
 
-class MinWords(AnswerCheck, Struct, frozen=True):
+class MinWords(base.AnswerCheck, Struct, frozen=True):
     """The final message has at least so many words that a reader sees."""
 
     name: ClassVar = "min_words"
     description_format: ClassVar = "at least {self.least} words"
     failure: ClassVar = ("at least ", "fewer than ")
     group: ClassVar = Group.FORMATTING
-    field: ClassVar = own_field(Annotated[int, Meta(ge=1)], "The minimum number of words.")
+    field: ClassVar = base.own_field(Annotated[int, Meta(ge=1)], "The minimum number of words.")
     examples: ClassVar = (
         Example({"least": 3}, says("It is paid."), Status.PASSED),
         Example({"least": 3}, says("Paid - yes!"), Status.FAILED),
@@ -340,7 +328,7 @@ class MinWords(AnswerCheck, Struct, frozen=True):
     )
     least: int
 
-    read = read_with("least")
+    read = base.read_with("least")
 
     @property
     def why_always_passes(self) -> str:
@@ -350,16 +338,16 @@ class MinWords(AnswerCheck, Struct, frozen=True):
         count = words_in(trace.final_message)
         if count >= self.least:
             return self.passed(f"{count} words")
-        return self.failed_unless(unreadable(trace), f"{count} words: {quote_answer(trace)}")
+        return self.failed_unless(base.unreadable(trace), f"{count} words: {base.quote_answer(trace)}")
 
 
-class MaxWords(AnswerCheck, Struct, frozen=True):
+class MaxWords(base.AnswerCheck, Struct, frozen=True):
     """The final message has at most so many words that a reader sees."""
 
     name: ClassVar = "max_words"
     description_format: ClassVar = "at most {self.most} words"
     group: ClassVar = Group.FORMATTING
-    field: ClassVar = own_field(Annotated[int, Meta(ge=1)], "The maximum number of words.", in_defaults="smaller")
+    field: ClassVar = base.own_field(Annotated[int, Meta(ge=1)], "The maximum number of words.", in_defaults="smaller")
     examples: ClassVar = (
         Example({"most": 3}, says("It is paid."), Status.PASSED),
         Example({"most": 3}, says("It is paid now."), Status.FAILED),
@@ -367,17 +355,17 @@ class MaxWords(AnswerCheck, Struct, frozen=True):
     )
     most: int
 
-    read = read_with("most")
+    read = base.read_with("most")
 
     @property
     def why_always_passes(self) -> str:
-        return out_of_reach(self.most, 100_000, "a hundred thousand words")
+        return base.out_of_reach(self.most, 100_000, "a hundred thousand words")
 
     def judge(self, trace: Trace) -> CheckResult:
         count = words_in(trace.final_message)
         if count > self.most:
-            return self.failed(f"{count} words: {quote_answer(trace)}")
-        return self.passed_unless(unreadable(trace), f"{count} words")
+            return self.failed(f"{count} words: {base.quote_answer(trace)}")
+        return self.passed_unless(base.unreadable(trace), f"{count} words")
 
 
 @lru_cache(maxsize=8)

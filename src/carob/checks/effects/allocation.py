@@ -9,18 +9,7 @@ from typing import ClassVar, NamedTuple
 
 from msgspec import Struct
 
-from carob.checks.base import (
-    ANSWER,
-    CALLS,
-    Check,
-    CheckRequest,
-    Phrases,
-    keep_given,
-    own_field,
-    quote_answer,
-    unfailable,
-    unreadable,
-)
+from carob.checks import base
 from carob.checks.sample_traces import calls, says
 from carob.checks.tools.names import describe_calls, not_understood
 from carob.model.check import CheckProblem, Example, Expected, Field
@@ -100,13 +89,13 @@ class Evidence(NamedTuple):
     why: str = ""
 
 
-class AllocationValid(Check, Struct, frozen=True):
+class AllocationValid(base.Check, Struct, frozen=True):
     """The answer reports success (true) or failure (false) and nothing to the contrary, and so do the tools."""
 
     name: ClassVar = "allocation_valid"
     group: ClassVar = Group.DECISION
-    channels: ClassVar = ANSWER | CALLS
-    field: ClassVar = own_field(
+    channels: ClassVar = base.ANSWER | base.CALLS
+    field: ClassVar = base.own_field(
         bool,
         "Whether it was done. true: a word of success, none of failure, a call that succeeded, and no tool of "
         "`tools_used` whose last call failed. false: a word of failure, none of success, and no successful call of "
@@ -114,8 +103,8 @@ class AllocationValid(Check, Struct, frozen=True):
         since="0.1",
     )
     more_fields: ClassVar = (
-        Field("success_indicators", Phrases, "Words of success, instead of the built-in ones."),
-        Field("failure_indicators", Phrases, "Words of failure, instead of the built-in ones."),
+        Field("success_indicators", base.Phrases, "Words of success, instead of the built-in ones."),
+        Field("failure_indicators", base.Phrases, "Words of failure, instead of the built-in ones."),
     )
     examples: ClassVar = (
         Example({"valid": True}, says("Order 42 was allocated to Anna."), Status.PASSED),
@@ -150,15 +139,15 @@ class AllocationValid(Check, Struct, frozen=True):
     words: dict[str, tuple[str, ...]] = {}
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+    def read(cls, expected: Expected) -> Iterator[base.CheckRequest]:
         if "allocation_valid" in expected:
-            args = keep_given(expected, "success_indicators", "failure_indicators", "words")
+            args = base.keep_given(expected, "success_indicators", "failure_indicators", "words")
             args = {"valid": expected["allocation_valid"], **args}
             if expected.get("tools_used"):
                 args["tools"] = list(dict.fromkeys(expected["tools_used"]))
             if expected.get("effects"):
                 args["effects"] = effect_tools(expected["effects"])
-            yield CheckRequest(args, ("allocation_valid",))
+            yield base.CheckRequest(args, ("allocation_valid",))
 
     @property
     def description(self) -> str:
@@ -167,7 +156,7 @@ class AllocationValid(Check, Struct, frozen=True):
         return "a word of failure, none of success, and no call that succeeded"
 
     def validate(self) -> Iterator[CheckProblem]:
-        return unfailable(*self.success_indicators, *self.failure_indicators)
+        return base.unfailable(*self.success_indicators, *self.failure_indicators)
 
     def judge(self, trace: Trace) -> CheckResult:
         words, evidence = WordLists.of(self.words), self._evidence(trace)
@@ -177,7 +166,7 @@ class AllocationValid(Check, Struct, frozen=True):
         good, bad = (spans.success, failure) if self.valid else (failure, spans.success)
         if bad:
             return self.failed(trace.final_message[slice(*bad)], EvidenceLocation("final_message", *bad))
-        if why := unreadable(trace):
+        if why := base.unreadable(trace):
             return self.unknown(why)
         if evidence.succeeded is not None and evidence.succeeded is not self.valid:
             return self.failed(evidence.why)
@@ -186,7 +175,7 @@ class AllocationValid(Check, Struct, frozen=True):
             return (
                 self.failed(absent)
                 if self.valid or evidence.succeeded is None
-                else self.unknown(f"{absent}: {quote_answer(trace)}")
+                else self.unknown(f"{absent}: {base.quote_answer(trace)}")
             )
         if evidence.succeeded is None and evidence.why:
             return self.unknown(evidence.why)

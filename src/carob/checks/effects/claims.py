@@ -7,16 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
 
-from carob.checks.base import (
-    ANSWER,
-    CALLS,
-    Check,
-    excerpt,
-    own_field,
-    read_with,
-    unreadable,
-    unsure,
-)
+from carob.checks import base
 from carob.checks.effects.claimed_ids import find_unproved_id
 from carob.checks.sample_traces import UNSEEN_TOOLS, calls, performs
 from carob.checks.tools.names import describe_calls, why_unseen
@@ -53,16 +44,16 @@ def lines_to_add(tools: Sequence[str] = ()) -> str:
     return f"{NO_EFFECTS}effects: {{{declarations}}}"
 
 
-class NoFalseSuccess(Check, Struct, frozen=True):
+class NoFalseSuccess(base.Check, Struct, frozen=True):
     """Every deed that the answer claims in the words of `effects` was done in this conversation, by its tools."""
 
     name: ClassVar = "no_false_success"
     failure: ClassVar = ("no ", "a ")
     group: ClassVar = Group.TOOL_HYGIENE
-    channels: ClassVar = ANSWER | CALLS
+    channels: ClassVar = base.ANSWER | base.CALLS
     prohibits: ClassVar = True
     description: ClassVar = "only claims that a successful call supports"
-    field: ClassVar = own_field(
+    field: ClassVar = base.own_field(
         Literal[True],
         "What the answer claims to have done, in the words of `effects`, was done by a tool that succeeded.",
     )
@@ -83,7 +74,7 @@ class NoFalseSuccess(Check, Struct, frozen=True):
     effects: dict[str, tuple[str, ...]] = {}
     words: dict[str, tuple[str, ...]] = {}
 
-    read = read_with("", "effects", "words")
+    read = base.read_with("", "effects", "words")
 
     @classmethod
     def unused_fields(cls, expected: Expected) -> Iterator[CheckProblem]:
@@ -100,12 +91,12 @@ class NoFalseSuccess(Check, Struct, frozen=True):
             false, doubtful = self._contradiction(claim, trace, all_calls)
             if not false:
                 proved.append(claim.wording)
-            elif why := unsure(trace, [claim.span]) or doubtful:
+            elif why := base.unsure(trace, [claim.span]) or doubtful:
                 doubts.append(f"{claim.wording!r} is claimed: {why}")
             else:
                 where = EvidenceLocation("final_message", *claim.span)
                 return self.failed(f"it claims {false}: {describe_calls(trace)}", where)
-        if why := doubts[0] if doubts else unreadable(trace):
+        if why := doubts[0] if doubts else base.unreadable(trace):
             return self.unknown(why)
         return self.passed(f"claims {', '.join(proved)}: {describe_calls(trace)}" if proved else "no claim")
 
@@ -116,7 +107,7 @@ class NoFalseSuccess(Check, Struct, frozen=True):
             return repr(claim.wording), BIND_TO_COMMAND.format(succeeded[0].name)
         words = WordLists.of(self.words)
         admits = bool(find_listed(trace.final_message, "failure", words))
-        quote = repr(excerpt(trace.final_message[slice(*claim.span)]))
+        quote = repr(base.excerpt(trace.final_message[slice(*claim.span)]))
         if succeeded and (admits or not _failed_now(claim, trace)):
             other = find_unproved_id(trace.final_message, claim.span, succeeded, words)
             whose = f"no successful call to {' or '.join(claim.tools)} is about {other}"

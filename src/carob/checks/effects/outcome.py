@@ -9,20 +9,8 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import regex
 from msgspec import Struct, structs
 
+from carob.checks import base
 from carob.checks.answer.phrases import AsksFor, MustSayAny
-from carob.checks.base import (
-    ANSWER,
-    CALLS,
-    PAGE,
-    Check,
-    CheckRequest,
-    keep_given,
-    own_field,
-    quote_answer,
-    quoted,
-    unreadable,
-    unsure,
-)
 from carob.checks.combined import AUTHORS_WORDS, checks_of
 from carob.checks.page.snapshot import find_pickers
 from carob.checks.sample_traces import UNSEEN_TOOLS, calls, says, shows
@@ -64,14 +52,14 @@ class Judgement(NamedTuple):
     at: EvidenceLocation | None = None
 
 
-class Outcome(Check, Struct, frozen=True, dict=True):
+class Outcome(base.Check, Struct, frozen=True, dict=True):
     """The turn ended as expected: calls decide, and literal words confirm, those of the author or of a word list."""
 
     name: ClassVar = "outcome"
     group: ClassVar = Group.TOOL_HYGIENE
-    channels: ClassVar = ANSWER | CALLS | PAGE | {"input", "metadata", "ended_by"}
+    channels: ClassVar = base.ANSWER | base.CALLS | base.PAGE | {"input", "metadata", "ended_by"}
     always: ClassVar = True
-    field: ClassVar = own_field(Name, "How the turn must end; `response_only` if not given.", since="0.1")
+    field: ClassVar = base.own_field(Name, "How the turn must end; `response_only` if not given.", since="0.1")
     examples: ClassVar = (
         Example({"outcome": "response_only"}, says("Hello."), Status.PASSED),
         Example({"outcome": "response_only"}, says(" \n"), Status.FAILED),
@@ -151,7 +139,7 @@ class Outcome(Check, Struct, frozen=True, dict=True):
     """The words that claim an effect: to deny one of them admits that it failed."""
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+    def read(cls, expected: Expected) -> Iterator[base.CheckRequest]:
         outcome = expected.get("outcome", "response_only")
         effects = expected.get("effects", {})
         args: dict[str, Any] = {"outcome": outcome}
@@ -163,17 +151,17 @@ class Outcome(Check, Struct, frozen=True, dict=True):
         if outcome in NOT_DONE:
             kinds = AUTHORS_WORDS if outcome in CONFIRMED else (AsksFor,)
             fields = [field.name for kind in kinds for field in kind.fields]
-            args["says"] = keep_given(expected, *fields)
+            args["says"] = base.keep_given(expected, *fields)
             args["words"] = expected.get("words", {})
             args["deeds"] = _single_words(effects) if outcome == "graceful_error" else []
-        yield CheckRequest({key: value for key, value in args.items() if value}, ("outcome",))
+        yield base.CheckRequest({key: value for key, value in args.items() if value}, ("outcome",))
 
     @property
     def description(self) -> str:
-        return f"{self.outcome} of {quoted(self.tools)}" if self.tools else self.outcome
+        return f"{self.outcome} of {base.quoted(self.tools)}" if self.tools else self.outcome
 
     @cached_property
-    def authors_words(self) -> tuple[Check, ...]:
+    def authors_words(self) -> tuple[base.Check, ...]:
         return checks_of({**self.says, "words": self.words} if self.words else self.says, AUTHORS_WORDS)
 
     def is_failure(self, call: ToolCall) -> bool:
@@ -182,7 +170,7 @@ class Outcome(Check, Struct, frozen=True, dict=True):
 
     def judge(self, trace: Trace) -> CheckResult:
         if self.outcome in IN_WORDS and not _is_answer(trace.final_message):
-            return self.failed_unless(unreadable(trace), "no visible text")
+            return self.failed_unless(base.unreadable(trace), "no visible text")
         if self.outcome == "response_only":
             return self.passed()
         if self.outcome == "completed":
@@ -274,7 +262,7 @@ def _find_request(check: Outcome, trace: Trace) -> Judgement:
         return Judgement(True, "it waits for the user")
     question = find_request(trace.final_message, WordLists.of(check.words))
     if question:
-        doubt = unsure(trace, [question])
+        doubt = base.unsure(trace, [question])
         return (
             Judgement(None, doubt)
             if doubt
@@ -283,10 +271,10 @@ def _find_request(check: Outcome, trace: Trace) -> Judgement:
     picker = find_pickers(trace)
     if picker:
         return Judgement(True, picker, EvidenceLocation("page"))
-    if why := unreadable(trace) or trace.why_incomplete("page"):
+    if why := base.unreadable(trace) or trace.why_incomplete("page"):
         return Judgement(None, why)
     line = "If it asks in other words, add them to the suite: words: {request: {add: [...]}}"
-    return Judgement(False, f"no question and no listed request: {quote_answer(trace)} {line}.")
+    return Judgement(False, f"no question and no listed request: {base.quote_answer(trace)} {line}.")
 
 
 def _find_confirmation(check: Outcome, trace: Trace) -> Judgement:
@@ -303,14 +291,14 @@ def _find_confirmation(check: Outcome, trace: Trace) -> Judgement:
     if span is None and check.outcome == "graceful_block":
         span = find_request(trace.final_message, words)
     if span:
-        doubt = unsure(trace, [span])
+        doubt = base.unsure(trace, [span])
         return Judgement(None, doubt) if doubt else Judgement(True, "", EvidenceLocation("final_message", *span))
     if _says_own_words(check, trace):
         return Judgement(True, "the words that the suite expects")
-    if why := unreadable(trace):
+    if why := base.unreadable(trace):
         return Judgement(None, why)
     line = f"Say which words are right, in must_say_any, or add them to the suite: words: {{{listed}: {{add: [...]}}}}"
-    return Judgement(False, f"no listed word of {listed}: {quote_answer(trace)} {line}.")
+    return Judgement(False, f"no listed word of {listed}: {base.quote_answer(trace)} {line}.")
 
 
 def _says_own_words(check: Outcome, trace: Trace) -> bool:
@@ -322,7 +310,7 @@ def _says_own_words(check: Outcome, trace: Trace) -> bool:
     return any(_by_more_than(words, trace, echo) for words in word_checks)
 
 
-def _by_more_than(check: Check, trace: Trace, echo: Trace) -> bool:
+def _by_more_than(check: base.Check, trace: Trace, echo: Trace) -> bool:
     if isinstance(check, MustSayAny):
         new = [phrase for phrase in check.phrases if not find_required(trace.input, phrase)]
         return any(find_required(trace.final_message, phrase) for phrase in new)

@@ -9,20 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypedDict
 import msgspec
 from msgspec import Meta, Struct
 
-from carob.checks.base import (
-    ANSWER,
-    CALLS,
-    Check,
-    CheckRequest,
-    Phrase,
-    ToolCheck,
-    excerpt,
-    out_of_reach,
-    own_field,
-    quote_answer,
-    read_with,
-    unreadable,
-)
+from carob.checks import base
 from carob.checks.effects.claims import calls_so_far, lines_to_add
 from carob.checks.sample_traces import UNSEEN_TOOLS, calls, performs
 from carob.checks.tools.names import describe_calls, why_unseen
@@ -65,13 +52,13 @@ def with_key(call: ToolCall, key: str) -> ToolCall:
     return msgspec.structs.replace(call, arguments={"order": 1, "idempotency_key": key})
 
 
-class NoEffectTwice(ToolCheck, Struct, frozen=True):
+class NoEffectTwice(base.ToolCheck, Struct, frozen=True):
     """No effect was asked for again, with the same arguments, after it took place or may have."""
 
     name: ClassVar = "no_effect_twice"
     description: ClassVar = "no effect twice"
     prohibits: ClassVar = True
-    field: ClassVar = own_field(
+    field: ClassVar = base.own_field(
         Literal[True],
         "No tool of `effects` started again with equal arguments after a call that succeeded, or whose answer was "
         "lost (`lost_answer` in docs/words.md). Without `effects` any tool counts, and the result is unknown.",
@@ -91,10 +78,10 @@ class NoEffectTwice(ToolCheck, Struct, frozen=True):
     effects: tuple[str, ...] = ()
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+    def read(cls, expected: Expected) -> Iterator[base.CheckRequest]:
         if "no_effect_twice" in expected:
             tools = effect_tools(expected.get("effects", {}))
-            yield CheckRequest({"effects": tools} if tools else {}, ("no_effect_twice",))
+            yield base.CheckRequest({"effects": tools} if tools else {}, ("no_effect_twice",))
 
     def judge(self, trace: Trace) -> CheckResult:
         effective: dict[bytes, ToolCall] = {}
@@ -152,13 +139,13 @@ def why_effective(call: ToolCall) -> str:
     return "its answer was lost" if PUBLISHED.pattern("lost_answer").search(text.lower()) else ""
 
 
-class MaxRetries(ToolCheck, Struct, frozen=True):
+class MaxRetries(base.ToolCheck, Struct, frozen=True):
     """A call that failed was not made again with the same arguments, in the same turn, more often than that."""
 
     name: ClassVar = "max_retries"
     description_format: ClassVar = "at most {self.most} retries of a call that failed"
     prohibits: ClassVar = True
-    field: ClassVar = own_field(
+    field: ClassVar = base.own_field(
         Annotated[int, Meta(ge=0)],
         "The maximum number of times that a failed call is repeated with the same arguments, within a turn: in the "
         "next one the user may have asked for it again.",
@@ -175,11 +162,11 @@ class MaxRetries(ToolCheck, Struct, frozen=True):
     )
     most: int
 
-    read = read_with("most")
+    read = base.read_with("most")
 
     @property
     def why_always_passes(self) -> str:
-        return out_of_reach(self.most, 1000, "a thousand retries")
+        return base.out_of_reach(self.most, 1000, "a thousand retries")
 
     def judge(self, trace: Trace) -> CheckResult:
         failed: set[bytes] = set()
@@ -208,20 +195,20 @@ class MaxRetries(ToolCheck, Struct, frozen=True):
 class LostData(TypedDict, total=False):
     """What the answer lacks where tools gave nothing that can be used."""
 
-    tools: Annotated[list[Phrase], Meta(description="The tools whose results cannot be used.")]
-    lost: Annotated[list[Phrase], Meta(description="Values that only these tools know.")]
-    usual: Annotated[Phrase, Meta(description="The answer of a run in which nothing failed.")]
+    tools: Annotated[list[base.Phrase], Meta(description="The tools whose results cannot be used.")]
+    lost: Annotated[list[base.Phrase], Meta(description="Values that only these tools know.")]
+    usual: Annotated[base.Phrase, Meta(description="The answer of a run in which nothing failed.")]
     old: Annotated[Literal[True], Meta(description="Their data is old; the answer may also say how old.")]
 
 
-class AdmitsFailure(Check, Struct, frozen=True):
+class AdmitsFailure(base.Check, Struct, frozen=True):
     """Where a tool failed to the end, or gave nothing that can be used, the answer says so."""
 
     name: ClassVar = "admits_failure"
     group: ClassVar = Group.TOOL_HYGIENE
-    channels: ClassVar = ANSWER | CALLS | {"input"}
+    channels: ClassVar = base.ANSWER | base.CALLS | {"input"}
     prohibits: ClassVar = True
-    field: ClassVar = own_field(
+    field: ClassVar = base.own_field(
         Literal[True] | LostData,
         "If the last call of a tool failed, the answer admits it in listed words; other words are unknown. What the "
         "keys mean: docs/stress.md.",
@@ -247,11 +234,11 @@ class AdmitsFailure(Check, Struct, frozen=True):
     words: dict[str, tuple[str, ...]] = {}
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+    def read(cls, expected: Expected) -> Iterator[base.CheckRequest]:
         if "admits_failure" in expected:
             value = expected["admits_failure"]
             words = {"words": expected["words"]} if "words" in expected else {}
-            yield CheckRequest({**({} if value is True else value), **words}, ("admits_failure",))
+            yield base.CheckRequest({**({} if value is True else value), **words}, ("admits_failure",))
 
     @property
     def description(self) -> str:
@@ -261,7 +248,7 @@ class AdmitsFailure(Check, Struct, frozen=True):
         failed = self._find_failure(trace)
         if not failed:
             return self.passed_unless(self._why_unseen(trace), "every failure was recovered from")
-        if why := unreadable(trace):
+        if why := base.unreadable(trace):
             return self.unknown(why)
         answer = trace.final_message
         if not answer.strip():
@@ -275,13 +262,13 @@ class AdmitsFailure(Check, Struct, frozen=True):
                 )
         lists = (*ADMISSIONS, OF_AGE) if self.old else ADMISSIONS
         if span := next(filter(None, (find_listed(answer, name, words) for name in lists)), None):
-            return self.passed(excerpt(answer[slice(*span)]), EvidenceLocation("final_message", *span))
+            return self.passed(base.excerpt(answer[slice(*span)]), EvidenceLocation("final_message", *span))
         if find_request(answer, words):
             return self.passed("it asks")
         if self.usual and _lines(answer) <= _lines(self.usual):
-            return self.failed(f"the same answer as without the failure, although {failed}: {quote_answer(trace)}")
+            return self.failed(f"the same answer as without the failure, although {failed}: {base.quote_answer(trace)}")
         line = "If these words admit it, add them to the suite: words: {failure: {add: [...]}}"
-        return self.unknown(f"{failed}, and no listed word admits it: {quote_answer(trace)} {line}.")
+        return self.unknown(f"{failed}, and no listed word admits it: {base.quote_answer(trace)} {line}.")
 
     def _why_unseen(self, trace: Trace) -> str | None:
         """Why a failure may have gone unnoticed."""

@@ -8,21 +8,8 @@ from typing import Annotated, ClassVar, Literal, NotRequired, TypedDict
 
 from msgspec import Meta, Struct
 
+from carob.checks import base
 from carob.checks.answer.json import path_problems, values_at
-from carob.checks.base import (
-    ANSWER,
-    CALLS,
-    Check,
-    CheckRequest,
-    Phrase,
-    Phrases,
-    blank,
-    excerpt,
-    own_field,
-    quote_answer,
-    quoted,
-    regex_problems,
-)
 from carob.checks.sample_traces import calls, performs, says
 from carob.checks.tools.names import describe_calls, nameless, not_understood
 from carob.matchers.values import format_value
@@ -44,26 +31,26 @@ class GroundedNumber(TypedDict):
 
     label: NotRequired[Annotated[str, Meta(min_length=1, description="What the number is, for reports.")]]
     regex: NotRequired[Annotated[str, Meta(min_length=1, description="A regex that is found in the message.")]]
-    value: NotRequired[Annotated[Phrase | int | float, Meta(description="The number itself.")]]
+    value: NotRequired[Annotated[base.Phrase | int | float, Meta(description="The number itself.")]]
     from_tool: NotRequired[Annotated[str, Meta(min_length=1, description="The tool whose last result has the number.")]]
     at: NotRequired[Annotated[str, Meta(min_length=1, description="JSONPath of it in that result; `$` if not given.")]]
     context_any: NotRequired[
-        Annotated[Phrases, Meta(description="Phrases of which at least one must be in the message too.")]
+        Annotated[base.Phrases, Meta(description="Phrases of which at least one must be in the message too.")]
     ]
     within: NotRequired[
         Annotated[Literal["line", "message"], Meta(description="How close to the number that phrase must be.")]
     ]
 
 
-class MustGroundNumber(Check, Struct, frozen=True):
+class MustGroundNumber(base.Check, Struct, frozen=True):
     """The regex is found, or the value is there as a whole number with one of its context phrases next to it."""
 
     name: ClassVar = "must_ground_numbers"
     group: ClassVar = Group.NUMERIC_GROUNDING
-    channels: ClassVar = ANSWER | CALLS
+    channels: ClassVar = base.ANSWER | base.CALLS
     metric: ClassVar = "numbers"
-    field: ClassVar = own_field(
-        Annotated[list[GroundedNumber | Phrase | int | float], Meta(min_length=1)],
+    field: ClassVar = base.own_field(
+        Annotated[list[GroundedNumber | base.Phrase | int | float], Meta(min_length=1)],
         "Numbers that the final message states: a regex, a value as a whole number, or the result of `from_tool`.",
         since="0.2",
     )
@@ -98,12 +85,12 @@ class MustGroundNumber(Check, Struct, frozen=True):
     within: Literal["line", "message"] = "message"
 
     @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+    def read(cls, expected: Expected) -> Iterator[base.CheckRequest]:
         for index, entry in enumerate(expected.get("must_ground_numbers", ())):
             args = dict(entry) if isinstance(entry, Mapping) else {"value": entry}
             if "value" in args:
                 args["value"] = _digits(args["value"])
-            yield CheckRequest(args, ("must_ground_numbers", index))
+            yield base.CheckRequest(args, ("must_ground_numbers", index))
 
     @classmethod
     def lack(cls, args: Mapping[str, object]) -> str:
@@ -116,7 +103,7 @@ class MustGroundNumber(Check, Struct, frozen=True):
             return f"{label}a match of /{self.regex}/"
         number = f"what {self.from_tool} gave at {self.at}" if self.from_tool else f"the number {self.value}"
         near = " in the same line" if self.within == "line" else ""
-        context = f" with {quoted(self.context_any)}{near}" if self.context_any else ""
+        context = f" with {base.quoted(self.context_any)}{near}" if self.context_any else ""
         return f"{label}{number}{context}"
 
     def validate(self) -> Iterator[CheckProblem]:
@@ -128,11 +115,11 @@ class MustGroundNumber(Check, Struct, frozen=True):
         elif self.at != "$":
             yield CheckProblem("no-effect", "'at' has no effect without 'from_tool'.", ("at",))
         if self.regex:
-            yield from regex_problems(self.regex, "regex")
+            yield from base.regex_problems(self.regex, "regex")
         if self.value:
-            for problem in blank((self.value,)):
+            for problem in base.blank((self.value,)):
                 yield problem._replace(path=("value",))
-        yield from blank(self.context_any, "context_any")
+        yield from base.blank(self.context_any, "context_any")
         if self.regex and self.context_any:
             yield CheckProblem("no-effect", "context_any has no effect next to 'regex'.", ("context_any",))
         if self.within == "line" and not self.context_any:
@@ -171,9 +158,9 @@ class MustGroundNumber(Check, Struct, frozen=True):
         grounded = next(filter(None, tried), None)
         unread = None if grounded else unread_number(text, value)
         if unread:
-            near = excerpt(text[unread[0] : unread[1] + 20])
+            near = base.excerpt(text[unread[0] : unread[1] + 20])
             return self.unknown(f"{near!r} may be another number: have the agent write it in digits")
-        absent = f"{value} is not stated: {quote_answer(trace)}" if self.from_tool else ""
+        absent = f"{value} is not stated: {base.quote_answer(trace)}" if self.from_tool else ""
         return self.present(trace, grounded, absent)
 
 

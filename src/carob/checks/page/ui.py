@@ -49,7 +49,6 @@ LIKE = f'- link "Milk" {LIKE_PROMPT}'
 HIDDEN = f'- heading "My Activity" [level=2] {NOT_SEEN}'
 TILE = '- text: Board\n- heading "Slack Mentions"'
 BULLETS = "      - listitem: 1\n      - listitem: 2\n"
-LISTED_TWICE = shows(ACTIVITY + BULLETS)
 
 
 class Ui(Check, Struct, frozen=True):

@@ -9,19 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypedDict
 import msgspec
 from msgspec import Meta, Struct
 
-from carob.checks.base import (
-    CALLS,
-    Check,
-    Phrase,
-    Phrases,
-    ToolCheck,
-    excerpt,
-    own_field,
-    quoted,
-    read_each,
-    read_object,
-    read_with,
-)
+from carob.checks import base
 from carob.checks.sample_traces import UNSEEN_TOOLS, calls
 from carob.evidence.logs.events import unread
 from carob.evidence.logs.spellings import asks_in_words, speaks_of_calls
@@ -50,12 +38,12 @@ APPEND = "Have the app open its log in append mode, or make sure that nothing el
 UNOWNED = PossibleCall("delete", "a call to 'delete' cannot be attributed. Pass `traceparent` on.")
 
 
-class ToolCallsAny(ToolCheck, Struct, frozen=True):
+class ToolCallsAny(base.ToolCheck, Struct, frozen=True):
     """At least one of the tools was called: it began to run, or it ended in any way."""
 
     name: ClassVar = "tool_calls_any"
     failure: ClassVar = ("a call to ", "did not call ")
-    field: ClassVar = own_field(Phrases, "At least one of these tools was called.", since="0.1")
+    field: ClassVar = base.own_field(base.Phrases, "At least one of these tools was called.", since="0.1")
     examples: ClassVar = (
         Example({"tools": ["refund", "credit"]}, calls("lookup credit:failed"), Status.PASSED),
         Example({"tools": ["refund", "credit"]}, calls("lookup"), Status.FAILED),
@@ -66,11 +54,11 @@ class ToolCallsAny(ToolCheck, Struct, frozen=True):
     )
     tools: tuple[str, ...]
 
-    read = read_with("tools")
+    read = base.read_with("tools")
 
     @property
     def description(self) -> str:
-        return f"a call to {quoted(self.tools)}"
+        return f"a call to {base.quoted(self.tools)}"
 
     def validate(self) -> Iterator[CheckProblem]:
         return nameless(*self.tools)
@@ -82,15 +70,15 @@ class ToolCallsAny(ToolCheck, Struct, frozen=True):
         return self.failed_unless(why_unseen(trace, self.tools), describe_calls(trace))
 
 
-class ToolCallsNone(ToolCheck, Struct, frozen=True):
+class ToolCallsNone(base.ToolCheck, Struct, frozen=True):
     """The tool was not even asked for, under whatever spelling of its name."""
 
     name: ClassVar = "tool_calls_none"
     description_format: ClassVar = "no call to {self.tool!r}"
     failure: ClassVar = ("no call to ", "called ")
     prohibits: ClassVar = True
-    field: ClassVar = own_field(
-        Phrases, "None of these tools was called, or even requested.", since="0.1", in_defaults="add"
+    field: ClassVar = base.own_field(
+        base.Phrases, "None of these tools was called, or even requested.", since="0.1", in_defaults="add"
     )
     examples: ClassVar = (
         Example({"tool": "delete"}, calls("lookup refund"), Status.PASSED),
@@ -108,7 +96,7 @@ class ToolCallsNone(ToolCheck, Struct, frozen=True):
     )
     tool: str
 
-    read = read_each("tool")
+    read = base.read_each("tool")
 
     def validate(self) -> Iterator[CheckProblem]:
         return nameless(self.tool)
@@ -141,7 +129,7 @@ def not_understood(trace: Trace, tools: Sequence[str] = ()) -> str | None:
         if NUL in line:
             return f"a line of the log was lost: it contains {line.count(NUL):,} NUL characters. {APPEND}"
         if any(is_named_in(tool, line) for tool in listed) if listed else speaks_of_calls(line):
-            return f"a line of the log was not understood: {excerpt(line, 80)}"
+            return f"a line of the log was not understood: {base.excerpt(line, 80)}"
     return next((possible.why for possible in trace.possible_calls if _may_be(possible, trace, tools)), None)
 
 
@@ -190,21 +178,21 @@ def nameless(*tools: str) -> Iterator[CheckProblem]:
 
 def describe_calls(trace: Trace) -> str:
     """The calls that were made, in one line."""
-    return excerpt(trace.listed_calls) if trace.tool_calls else "no tool call"
+    return base.excerpt(trace.listed_calls) if trace.tool_calls else "no tool call"
 
 
 class F1Rule(TypedDict):
     """Tools, and how well the set of those that were called fits them."""
 
-    tools: Annotated[Phrases, Meta(description="The tools that are expected.")]
+    tools: Annotated[base.Phrases, Meta(description="The tools that are expected.")]
     threshold: Annotated[float, Meta(ge=0, le=1, description="The lowest F1 score.")]
 
 
-class ToolCallF1(ToolCheck, Struct, frozen=True):
+class ToolCallF1(base.ToolCheck, Struct, frozen=True):
     """The set of tools that were called fits the expected one: its F1 score reaches a threshold."""
 
     name: ClassVar = "tool_call_f1"
-    field: ClassVar = own_field(
+    field: ClassVar = base.own_field(
         F1Rule, "How well the set of tools that were called fits: the harmonic mean of precision and recall."
     )
     examples: ClassVar = (
@@ -217,7 +205,7 @@ class ToolCallF1(ToolCheck, Struct, frozen=True):
     tools: tuple[str, ...]
     threshold: float
 
-    read = read_object()
+    read = base.read_object()
 
     @property
     def description(self) -> str:
@@ -238,14 +226,14 @@ class ToolCallF1(ToolCheck, Struct, frozen=True):
 Match = Literal["exact", "ordered", "set", "subset", "superset"]
 
 
-class ToolsUsed(Check, Struct, frozen=True):
+class ToolsUsed(base.Check, Struct, frozen=True):
     """The names of the tools called are those listed: exactly, or as `match` says."""
 
     name: ClassVar = "tools_used"
     group: ClassVar = Group.DECISION
-    channels: ClassVar = CALLS
-    field: ClassVar = own_field(
-        list[Phrase], "The tools called, each as often as listed; `[]` means none.", since="0.1"
+    channels: ClassVar = base.CALLS
+    field: ClassVar = base.own_field(
+        list[base.Phrase], "The tools called, each as often as listed; `[]` means none.", since="0.1"
     )
     more_fields: ClassVar = (
         Field(
@@ -276,7 +264,7 @@ class ToolsUsed(Check, Struct, frozen=True):
     tools: tuple[str, ...]
     match: Match = "exact"
 
-    read = read_with("tools", match=("tools_match", "exact"))
+    read = base.read_with("tools", match=("tools_match", "exact"))
 
     @property
     def description(self) -> str:
@@ -372,7 +360,7 @@ def _name_entry(entry: Any, groups: Mapping[str, str]) -> Any:
 
 ARGUMENTS = ("tool", "tools", "first", "from_tool")
 """The arguments of checks that name tools."""
-_CHECKS = frozenset((*LISTED, *BY_TOOL, CALLS, "tools_used", "must_ground_numbers")) - {"only_effects"}
+_CHECKS = frozenset((*LISTED, *BY_TOOL, base.CALLS, "tools_used", "must_ground_numbers")) - {"only_effects"}
 
 
 def tools_named(case: Case) -> Iterator[str]:

@@ -6,30 +6,20 @@ from collections.abc import Mapping
 
 from msgspec import structs
 
+from carob.evidence.spans import tables
 from carob.evidence.spans.envelopes import parameters_in, passed_arguments
 from carob.evidence.spans.otlp import NOT_RECORDED, SpanRecord
 from carob.evidence.spans.platforms import PLATFORMS
-from carob.evidence.spans.tables import (
-    Place,
-    SpanDialect,
-    attribute_list,
-    attribute_objects,
-    first,
-    has,
-    in_event,
-    json_field,
-    kind_by,
-)
 from carob.model.trace import SpanKind
 from carob.providers.gemini import lower_types
 from carob.providers.messages import decode_value
 
 # OpenTelemetry's conventions for generative AI, in their present form and those that came before.
 OPERATION = "gen_ai.operation.name"
-GENAI = SpanDialect(
+GENAI = tables.SpanDialect(
     name="OpenTelemetry GenAI",
-    speaks=has(OPERATION),
-    kind=kind_by(
+    speaks=tables.has(OPERATION),
+    kind=tables.kind_by(
         OPERATION,
         {
             "execute_tool": "tool", "chat": "model", "text_completion": "model", "generate_content": "model",
@@ -46,12 +36,12 @@ GENAI = SpanDialect(
     input_tokens=("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
     output_tokens=("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
     cost=("gen_ai.usage.cost", "operation.cost"),
-    input=("gen_ai.input.messages", attribute_list("gen_ai.prompt")),
-    output=("gen_ai.output.messages", attribute_list("gen_ai.completion")),
+    input=("gen_ai.input.messages", tables.attribute_list("gen_ai.prompt")),
+    output=("gen_ai.output.messages", tables.attribute_list("gen_ai.completion")),
     finish=("gen_ai.response.finish_reasons", "gen_ai.response.finish_reason"),
     tools=("gen_ai.tool.definitions", "gen_ai.request.tools", "ai.prompt.tools"),
     request=("model_request_parameters", "gen_ai.request.parameters"),
-    output_tools=(json_field(("model_request_parameters",), "output_tools"),),
+    output_tools=(tables.json_field(("model_request_parameters",), "output_tools"),),
     answer=("final_result",),
 )  # fmt: skip
 
@@ -66,7 +56,7 @@ ROLES = {
 CHOICE = {"gen_ai.choice": "assistant"}
 
 
-def _event_messages(roles: dict[str, str]) -> Place:
+def _event_messages(roles: dict[str, str]) -> tables.Place:
     def read(span: SpanRecord) -> object:
         events = [(roles[event.name], event.attributes) for event in span.events if event.name in roles]
         messages = [
@@ -82,12 +72,12 @@ STRANDS = structs.replace(
     GENAI,
     name="strands events",
     speaks=lambda span: GENAI.speaks(span) and any(event.name in {DETAILS, *ROLES, *CHOICE} for event in span.events),
-    arguments=(*GENAI.arguments, in_event("gen_ai.tool.message", "content")),
-    result=(*GENAI.result, in_event("gen_ai.choice", "message")),
+    arguments=(*GENAI.arguments, tables.in_event("gen_ai.tool.message", "content")),
+    result=(*GENAI.result, tables.in_event("gen_ai.choice", "message")),
     verdict=(*GENAI.verdict, "tool.status"),
-    input=(*GENAI.input, in_event(DETAILS, "gen_ai.input.messages"), _event_messages(ROLES)),
-    output=(*GENAI.output, in_event(DETAILS, "gen_ai.output.messages"), _event_messages(CHOICE)),
-    finish=(*GENAI.finish, in_event("gen_ai.choice", "finish_reason")),
+    input=(*GENAI.input, tables.in_event(DETAILS, "gen_ai.input.messages"), _event_messages(ROLES)),
+    output=(*GENAI.output, tables.in_event(DETAILS, "gen_ai.output.messages"), _event_messages(CHOICE)),
+    finish=(*GENAI.finish, tables.in_event("gen_ai.choice", "finish_reason")),
 )
 
 # google-adk: OpenTelemetry's operations, or those of its own schema 1, with calls and contents as Gemini has them.
@@ -109,7 +99,7 @@ def _adk_call_id(span: SpanRecord) -> object:
     return NOT_RECORDED if call_id == "<not specified>" else call_id
 
 
-def _adk_messages(name: str) -> Place:
+def _adk_messages(name: str) -> tables.Place:
     """Messages without the ids that calls without one are given: name and place, which recur in each message."""
 
     def read(span: SpanRecord) -> object:
@@ -134,7 +124,7 @@ def _without_made_up_id(part: object, index: int) -> object:
     return {key: value for key, value in part.items() if key != "id"}
 
 
-def _adk_content(name: str) -> Place:
+def _adk_content(name: str) -> tables.Place:
     """What schema 1 has of a call; where content is not captured, all of it is an empty object."""
 
     def read(span: SpanRecord) -> object:
@@ -146,15 +136,15 @@ def _adk_content(name: str) -> Place:
 
 def _adk_result(span: SpanRecord) -> object:
     """What a tool gave. ADK puts a value that is not an object into one, as `result`."""
-    value = first((*GENAI.result, _adk_content(ADK_CONTENT[1])), span)
+    value = tables.first((*GENAI.result, _adk_content(ADK_CONTENT[1])), span)
     content = decode_value(value)
     if not isinstance(content, Mapping) or content.keys() != {"result"}:
         return value
     return value if isinstance(content["result"], Mapping) else content["result"]
 
 
-_adk_reply = json_field((f"{ADK_SCOPE}.llm_response",), "content")
-_adk_tools = json_field(ADK_REQUEST, "config", "tools")
+_adk_reply = tables.json_field((f"{ADK_SCOPE}.llm_response",), "content")
+_adk_tools = tables.json_field(ADK_REQUEST, "config", "tools")
 
 
 def _adk_output(span: SpanRecord) -> object:
@@ -170,36 +160,36 @@ GOOGLE_ADK = structs.replace(
     call_id=(_adk_call_id,),
     arguments=(*GENAI.arguments, _adk_content(ADK_CONTENT[0])),
     result=(_adk_result,),
-    input=(_adk_messages("gen_ai.input.messages"), json_field(ADK_REQUEST, "contents")),
+    input=(_adk_messages("gen_ai.input.messages"), tables.json_field(ADK_REQUEST, "contents")),
     output=(_adk_messages("gen_ai.output.messages"), _adk_output),
     tools=(*GENAI.tools, lambda span: lower_types(_adk_tools(span))),
 )
 
 # Traceloop: the names are OpenTelemetry's, the values are what the framework handed over, wrapped.
-TRACELOOP_KIND = kind_by("traceloop.span.kind", {"tool": "tool", "agent": "agent", "workflow": "agent"})
+TRACELOOP_KIND = tables.kind_by("traceloop.span.kind", {"tool": "tool", "agent": "agent", "workflow": "agent"})
 TRACELOOP_ARGUMENTS = ("gen_ai.tool.call.arguments", "traceloop.entity.input")
 TRACELOOP_RESULT = ("gen_ai.tool.call.result", "traceloop.entity.output")
-TRACELOOP_OUTPUT = json_field(("traceloop.entity.output",), "outputs")
+TRACELOOP_OUTPUT = tables.json_field(("traceloop.entity.output",), "outputs")
 TRACELOOP = structs.replace(
     GENAI,
     name="Traceloop",
-    speaks=has("traceloop.span.kind"),
+    speaks=tables.has("traceloop.span.kind"),
     kind=lambda span: TRACELOOP_KIND(span) or GENAI.kind(span),
     tool=(*GENAI.tool, "traceloop.entity.name"),
-    call_id=(*GENAI.call_id, json_field(TRACELOOP_RESULT, "output", "kwargs", "tool_call_id")),
+    call_id=(*GENAI.call_id, tables.json_field(TRACELOOP_RESULT, "output", "kwargs", "tool_call_id")),
     arguments=(
-        json_field(TRACELOOP_ARGUMENTS, "inputs"),
-        lambda s: passed_arguments(first(TRACELOOP_ARGUMENTS, s), None),
+        tables.json_field(TRACELOOP_ARGUMENTS, "inputs"),
+        lambda s: passed_arguments(tables.first(TRACELOOP_ARGUMENTS, s), None),
     ),
-    result=(json_field(TRACELOOP_RESULT, "output"), *TRACELOOP_RESULT),
+    result=(tables.json_field(TRACELOOP_RESULT, "output"), *TRACELOOP_RESULT),
     agent=(*GENAI.agent, "traceloop.entity.name"),
-    tools=(*GENAI.tools, attribute_objects("llm.request.functions")),
+    tools=(*GENAI.tools, tables.attribute_objects("llm.request.functions")),
     answer=(TRACELOOP_OUTPUT,),
     state=(TRACELOOP_OUTPUT,),
 )
 
 # OpenInference: kinds in capitals, inputs and outputs as one value, messages spread over numbered attributes.
-OPENINFERENCE_KIND = kind_by("openinference.span.kind", {"tool": "tool", "llm": "model", "agent": "agent"})
+OPENINFERENCE_KIND = tables.kind_by("openinference.span.kind", {"tool": "tool", "llm": "model", "agent": "agent"})
 METHODS = (".__call__", ".acall")
 """What follows the name of a tool in the name of a span of a method of it."""
 
@@ -226,15 +216,15 @@ def _openinference_arguments(span: SpanRecord) -> object:
     names = () if parameters == {} else parameters_in(parameters)  # no arguments, or the schema of none
     if isinstance(parameters, Mapping) and names is None:
         return parameters
-    return passed_arguments(first(("tool_call.function.arguments", "input.value"), span), names)
+    return passed_arguments(tables.first(("tool_call.function.arguments", "input.value"), span), names)
 
 
-OPENINFERENCE = SpanDialect(
+OPENINFERENCE = tables.SpanDialect(
     name="OpenInference",
-    speaks=has("openinference.span.kind"),
+    speaks=tables.has("openinference.span.kind"),
     kind=_openinference_kind,
     tool=("tool.name", _openinference_tool),
-    call_id=("tool_call.id", "tool.id", json_field(("output.value",), "data", "tool_call_id")),
+    call_id=("tool_call.id", "tool.id", tables.json_field(("output.value",), "data", "tool_call_id")),
     arguments=(_openinference_arguments,),
     result=("output.value",),
     agent=("agent.name", "graph.node.id", lambda span: span.name),
@@ -242,10 +232,10 @@ OPENINFERENCE = SpanDialect(
     input_tokens=("llm.token_count.prompt",),
     output_tokens=("llm.token_count.completion",),
     cost=("llm.cost.total",),
-    input=(attribute_list("llm.input_messages"),),
-    output=(attribute_list("llm.output_messages"),),
+    input=(tables.attribute_list("llm.input_messages"),),
+    output=(tables.attribute_list("llm.output_messages"),),
     finish=("llm.finish_reason",),
-    tools=(attribute_objects("llm.tools"),),
+    tools=(tables.attribute_objects("llm.tools"),),
     request=("llm.invocation_parameters",),
     answer=("output.value",),
     state=("output.value",),
@@ -257,17 +247,17 @@ HAYSTACK_KINDS: dict[str, SpanKind] = {
     "haystack.agent.step.llm": "model",
     "haystack.agent.step.tool": "tool",
 }
-REPLIES = json_field(("haystack.agent.step.llm.output",), "replies")
+REPLIES = tables.json_field(("haystack.agent.step.llm.output",), "replies")
 
 
 def _haystack_metadata(span: SpanRecord) -> object:
     """What the first reply of a model says of itself."""
-    replies = decode_value(first((REPLIES,), span))
+    replies = decode_value(tables.first((REPLIES,), span))
     reply = replies[0] if isinstance(replies, list) and replies else None
     return reply.get("meta", NOT_RECORDED) if isinstance(reply, Mapping) else NOT_RECORDED
 
 
-HAYSTACK = SpanDialect(
+HAYSTACK = tables.SpanDialect(
     name="Haystack",
     speaks=lambda span: span.name in HAYSTACK_KINDS,
     kind=lambda span: HAYSTACK_KINDS.get(span.name),
@@ -275,18 +265,18 @@ HAYSTACK = SpanDialect(
     arguments=("haystack.agent.step.tool.input",),
     result=("haystack.agent.step.tool.output",),
     verdict=(lambda span: "error" if span.attributes.get("haystack.tool.error") is True else NOT_RECORDED,),
-    model=(json_field((_haystack_metadata,), "model"),),
-    input_tokens=(json_field((_haystack_metadata,), "usage", "prompt_tokens"),),
-    output_tokens=(json_field((_haystack_metadata,), "usage", "completion_tokens"),),
+    model=(tables.json_field((_haystack_metadata,), "model"),),
+    input_tokens=(tables.json_field((_haystack_metadata,), "usage", "prompt_tokens"),),
+    output_tokens=(tables.json_field((_haystack_metadata,), "usage", "completion_tokens"),),
     input=("haystack.agent.step.llm.input",),
     output=(REPLIES,),
-    finish=(json_field((_haystack_metadata,), "finish_reason"),),
-    tools=(json_field(("haystack.agent.step.llm.input",), "tools"), "haystack.agent.tools"),
+    finish=(tables.json_field((_haystack_metadata,), "finish_reason"),),
+    tools=(tables.json_field(("haystack.agent.step.llm.input",), "tools"), "haystack.agent.tools"),
     answer=("haystack.agent.output",),
 )
 
-DIALECTS: tuple[SpanDialect, ...] = (*PLATFORMS, OPENINFERENCE, TRACELOOP, GOOGLE_ADK, STRANDS, GENAI, HAYSTACK)
+DIALECTS: tuple[tables.SpanDialect, ...] = (*PLATFORMS, OPENINFERENCE, TRACELOOP, GOOGLE_ADK, STRANDS, GENAI, HAYSTACK)
 
 
-def dialect_of(span: SpanRecord) -> SpanDialect | None:
+def dialect_of(span: SpanRecord) -> tables.SpanDialect | None:
     return next((dialect for dialect in DIALECTS if dialect.speaks(span)), None)

@@ -11,17 +11,9 @@ from msgspec import structs
 
 from carob.checks.base import has_lost_secret
 from carob.checks.catalog import CheckCatalog
+from carob.features.audit import model
 from carob.features.audit.case_audit import Count, audit_case
 from carob.features.audit.judging import NOTHING_ALLOWED, Allowance, judge_trace
-from carob.features.audit.model import (
-    AuditReport,
-    AuditSummary,
-    CaseAudit,
-    OperatorAudit,
-    Remedy,
-    UnauditedCase,
-    UnratedOperator,
-)
 from carob.features.audit.operators.base import Subject, is_same
 from carob.features.audit.operators.catalog import EVERY_OPERATOR
 from carob.features.audit.survivors import Spelling
@@ -35,7 +27,7 @@ from carob.text.folding import fold
 LOST = "what was expected held a secret, which is not in the journal"
 
 
-def audit(run: RunView, seed: int = 0, allowance: Allowance = NOTHING_ALLOWED) -> AuditReport:
+def audit(run: RunView, seed: int = 0, allowance: Allowance = NOTHING_ALLOWED) -> model.AuditReport:
     """Try every case of a run; the same journal and seed give the same report."""
     return Auditor(run, seed, allowance).report()
 
@@ -51,19 +43,19 @@ class Auditor:
     _operators: dict[str, Count] = field(
         default_factory=lambda: {operator.name: Count() for operator in EVERY_OPERATOR}
     )
-    _apart: dict[str, UnratedOperator] = field(default_factory=dict)
+    _apart: dict[str, model.UnratedOperator] = field(default_factory=dict)
     _figures: Counter[str] = field(default_factory=Counter)
     _caught_by: Counter[str] = field(default_factory=Counter)
     _lacking: Counter[str] = field(default_factory=Counter)
 
-    def cases(self) -> Iterator[CaseAudit | UnauditedCase]:
+    def cases(self) -> Iterator[model.CaseAudit | model.UnauditedCase]:
         """Every case in suite order. To give a case the answer of another, the first waits for the second."""
         waiting: Subject | None = None
         # The last two cases that differ: at least one of them is another case than any that comes.
         earlier: list[Subject] = []
         for _, records in groupby(self.run.records(), key=lambda record: record.index):
             subject = self._baseline(records)
-            if isinstance(subject, UnauditedCase):
+            if isinstance(subject, model.UnauditedCase):
                 self._figures["set_aside"] += 1
                 yield subject
                 continue
@@ -82,32 +74,32 @@ class Auditor:
         if waiting is not None:
             yield self._audit_and_count(waiting, None)
 
-    def report(self) -> AuditReport:
+    def report(self) -> model.AuditReport:
         """All cases at once."""
         entries = list(self.cases())
-        return AuditReport(
+        return model.AuditReport(
             summary=self.summary(),
-            cases=tuple(entry for entry in entries if isinstance(entry, CaseAudit)),
-            set_aside=tuple(entry for entry in entries if isinstance(entry, UnauditedCase)),
+            cases=tuple(entry for entry in entries if isinstance(entry, model.CaseAudit)),
+            set_aside=tuple(entry for entry in entries if isinstance(entry, model.UnauditedCase)),
         )
 
-    def summary(self) -> AuditSummary:
+    def summary(self) -> model.AuditSummary:
         """What has been counted, once `cases` is exhausted."""
         header = self.run.header
-        rates = [OperatorAudit(o.name, o.about, self._operators[o.name].rate) for o in EVERY_OPERATOR]
-        summary = AuditSummary(
+        rates = [model.OperatorAudit(o.name, o.about, self._operators[o.name].rate) for o in EVERY_OPERATOR]
+        summary = model.AuditSummary(
             journal=self.run.path,
             suite=header.suite,
             target=header.target,
             seed=self.seed,
             rate=self._total.rate,
             operators=tuple(operator for operator in rates if operator.rate.tried),
-            remedies=tuple(Remedy(name, n, self._lacking[name]) for name, n in self._caught_by.most_common()),
+            remedies=tuple(model.Remedy(name, n, self._lacking[name]) for name, n in self._caught_by.most_common()),
             apart=tuple(self._apart[o.name] for o in EVERY_OPERATOR if o.name in self._apart),
         )
         return structs.replace(summary, **self._figures)
 
-    def _baseline(self, records: Iterable[CaseRecord]) -> Subject | UnauditedCase:
+    def _baseline(self, records: Iterable[CaseRecord]) -> Subject | model.UnauditedCase:
         """The trace to start from: the first repeat that passes, of a case that passes as a whole."""
         statuses: Counter[CaseStatus] = Counter()
         first: CaseRecord | None = None
@@ -126,9 +118,9 @@ class Auditor:
         status = case_status(statuses, some.case.min_pass_rate, some.until)
         if first is not None and status is CaseStatus.PASS:
             return Subject(first.case, first.trace, self.seed)
-        return UnauditedCase(some.case.id, status, _why(statuses, bad))
+        return model.UnauditedCase(some.case.id, status, _why(statuses, bad))
 
-    def _audit_and_count(self, subject: Subject, another: Subject | None) -> CaseAudit:
+    def _audit_and_count(self, subject: Subject, another: Subject | None) -> model.CaseAudit:
         header, catalog = self.run.header, self.run.catalog
         spelling = Spelling(header.suite_format, header.suite_version, catalog)
         audit = audit_case(subject, another, spelling, catalog, self.allowance)
@@ -147,13 +139,15 @@ class Auditor:
         self._figures["undecided"] += audit.undecided
         return audit
 
-    def _count_unrated(self, audit: CaseAudit) -> None:
+    def _count_unrated(self, audit: model.CaseAudit) -> None:
         unseen = {mutant.operator: mutant.help for mutant in audit.unseen}
         for name in audit.apart:
             about = next(operator.about for operator in EVERY_OPERATOR if operator.name == name)
-            count = self._apart.get(name, UnratedOperator(name, about))
+            count = self._apart.get(name, model.UnratedOperator(name, about))
             blind = count.unseen + (name in unseen)
-            self._apart[name] = UnratedOperator(name, about, count.cases + 1, blind, count.help or unseen.get(name, ""))
+            self._apart[name] = model.UnratedOperator(
+                name, about, count.cases + 1, blind, count.help or unseen.get(name, "")
+            )
 
 
 def differ(another: Subject, subject: Subject) -> bool:

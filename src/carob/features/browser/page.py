@@ -13,21 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
+from carob.features.browser import screen
 from carob.features.browser.answer_text import LOADING, UNSEPARATED, AnswerTracker, AnswerWords
 from carob.features.browser.environment import HURRY
 from carob.features.browser.log import TurnLog
 from carob.features.browser.navigation import ChatNavigation, locate
 from carob.features.browser.options import BrowserOptions, Complete, Place
 from carob.features.browser.prompt_echo import PromptMatcher
-from carob.features.browser.screen import (
-    SentPrompt,
-    element_boxes,
-    read_script,
-    screen_map,
-    with_sight,
-    with_unseen,
-    without_prompts,
-)
 from carob.model.trace import ScreenMap
 from carob.targets.base import TargetError
 from carob.text.wording import join_words, likeness, shorten
@@ -38,7 +30,7 @@ if TYPE_CHECKING:
     from carob.features.browser.navigation import View
 
 
-_WATCH = read_script("watch.js")
+_WATCH = screen.read_script("watch.js")
 
 BEGIN = f"(signs) => {{\n{_WATCH} return install(signs, false); }}"
 STATE = (
@@ -121,11 +113,11 @@ RESTLESS_MS = 3000
 
 LONGEST_COMPLAINT = 300
 
-AT_REST = read_script("rest.js")
+AT_REST = screen.read_script("rest.js")
 TEXTS = "(elements) => elements.map((element) => element.innerText)"
-CLEARED = read_script("cleared.js")
-SIZE = read_script("size.js")
-HIDE = with_sight("hide.js")
+CLEARED = screen.read_script("cleared.js")
+SIZE = screen.read_script("size.js")
+HIDE = screen.with_sight("hide.js")
 NEAREST = 3
 UNSENT = "the prompt was not sent, because {}; if something is in the way, name it in `dismiss` or `steps`"
 STILL_CHANGED = "the answer was still changing: increase `wait_ms`"
@@ -171,7 +163,7 @@ class ChatPage:
         """Why the prompt is not sent yet."""
         page.on("response", self._note_refusal)
         self._seen = ""
-        self._sent: list[SentPrompt] = []
+        self._sent: list[screen.SentPrompt] = []
         self._complained: Counter[str] = Counter()
         self.patience = PATIENCE
         self.answer_page: str | None = None
@@ -198,7 +190,7 @@ class ChatPage:
         try:
             async with asyncio.timeout(self._options.wait_ms / 1000):
                 await self._remember()
-                self._sent.append(SentPrompt(PromptMatcher(prompt), self._seen))
+                self._sent.append(screen.SentPrompt(PromptMatcher(prompt), self._seen))
                 await self._send(prompt)
                 await self._complete()
         except (TimeoutError, TooLongError) as error:
@@ -270,13 +262,13 @@ class ChatPage:
         hidden = await self._view.evaluate(HIDE, True)
         try:
             if hidden:
-                self._seen = with_unseen(self._seen, await body.aria_snapshot())
+                self._seen = screen.with_unseen(self._seen, await body.aria_snapshot())
             answer = await self._words.snapshot() if self._said.text else None
         finally:
             if hidden:
                 await self._view.evaluate(HIDE, False)
-        self.answer_page = without_prompts(answer, self._sent) if answer else None
-        return without_prompts(self._seen, self._sent)
+        self.answer_page = screen.without_prompts(answer, self._sent) if answer else None
+        return screen.without_prompts(self._seen, self._sent)
 
     async def screenshot(self, file: Path) -> None:
         await self._page.screenshot(path=str(file), full_page=True)
@@ -284,10 +276,10 @@ class ChatPage:
     async def screen(self, screenshot: Path) -> ScreenMap:
         """What is where on a screenshot that was just taken; in a frame other coordinates hold."""
         if self._view is not self._page:
-            return await screen_map(self._page, screenshot, ())
-        boxes = await element_boxes(self._page, self._seen, self._sent[-1].before if self._sent else "")
+            return await screen.screen_map(self._page, screenshot, ())
+        boxes = await screen.element_boxes(self._page, self._seen, self._sent[-1].before if self._sent else "")
         boxes += await self._words.boxes(self._said.text) if self._said.text else []
-        return await screen_map(self._page, screenshot, boxes)
+        return await screen.screen_map(self._page, screenshot, boxes)
 
     async def _remember(self) -> None:
         """What is there before the prompt, so that what comes after it can be distinguished from it."""

@@ -14,15 +14,7 @@ from carob.errors import CarobError
 from carob.features.check.model import Selected
 from carob.features.check.selection import draw_sample
 from carob.features.check.shards import Judged, Shard, ShardPart, ShardWork, add_selected, judge_shard
-from carob.features.ray.cluster import (
-    ClusterLostError,
-    check_reachable,
-    count_processors,
-    error_line,
-    import_ray,
-    join_cluster,
-    needed_addresses,
-)
+from carob.features.ray import cluster
 
 AGAIN: Final = 2
 """How often a shard is judged again that was lost with its node."""
@@ -53,9 +45,9 @@ class ClusterCheck:
 
     def _judge_all(self, shards: Sequence[Shard]) -> Iterator[Judged]:
         counts: list[Selected] = []
-        ray = import_ray()
+        ray = cluster.import_ray()
         with _join(ray, self._address):
-            for part in _take_parts(ray, self._work, shards, self._workers or count_processors(ray)):
+            for part in _take_parts(ray, self._work, shards, self._workers or cluster.count_processors(ray)):
                 yield from part.judged
                 if part.selected is not None:
                     counts.append(part.selected)
@@ -64,7 +56,7 @@ class ClusterCheck:
 
 @contextmanager
 def _join(ray: Any, address: str | None) -> Iterator[None]:
-    is_ours = join_cluster(address, ray)
+    is_ours = cluster.join_cluster(address, ray)
     try:
         yield
     finally:
@@ -85,7 +77,7 @@ def _take_parts(ray: Any, work: ShardWork, shards: Sequence[Shard], most: int) -
                 running.append(task.remote(shared, waiting.popleft(), *place))
             yield from _parts_of(ray, running[0])
             running.popleft()
-    except ClusterLostError:
+    except cluster.ClusterLostError:
         raise  # there is nothing left that could be ended
     except BaseException:
         for answers in running:
@@ -95,7 +87,7 @@ def _take_parts(ray: Any, work: ShardWork, shards: Sequence[Shard], most: int) -
 
 def _parts_of(ray: Any, answers: Any) -> Iterator[ShardPart]:
     """The parts of one shard, as they come. Raises what its task raised."""
-    needed = needed_addresses(ray)
+    needed = cluster.needed_addresses(ray)
     try:
         while True:
             while not ray.wait([answers], timeout=WAIT)[0]:
@@ -109,15 +101,17 @@ def _parts_of(ray: Any, answers: Any) -> Iterator[ShardPart]:
                 raise build_error(part)
             yield part
     except ray.exceptions.RayError as error:
-        raise ClusterLostError(f"the Ray cluster was lost: {error_line(error)}.", fix=FIX) from error
+        raise cluster.ClusterLostError(f"the Ray cluster was lost: {cluster.error_line(error)}.", fix=FIX) from error
 
 
 def _check_all_reachable(addresses: Iterable[str]) -> None:
     for address in addresses:
         try:
-            check_reachable(address)
+            cluster.check_reachable(address)
         except OSError as error:
-            raise ClusterLostError(f"the Ray cluster was lost: {address} no longer responds.", fix=FIX) from error
+            raise cluster.ClusterLostError(
+                f"the Ray cluster was lost: {address} no longer responds.", fix=FIX
+            ) from error
 
 
 def judge_remote(work: ShardWork, shard: Shard, folder: str, path: list[str]) -> Iterator[ShardPart | Refused]:

@@ -8,15 +8,7 @@ from typing import Final
 import msgspec
 from msgspec import structs
 
-from carob.features.check.model import (
-    IN_TIME,
-    CheckReport,
-    ConversationExample,
-    Figures,
-    RuleChange,
-    RuleReport,
-    ShareGate,
-)
+from carob.features.check import model
 from carob.features.check.tally import name_moment
 from carob.reports.rows import csv_line
 from carob.scoring.intervals import Estimate
@@ -49,7 +41,7 @@ def interval_words(estimate: Estimate | None) -> str:
     return f"{share_words(estimate.value)} ({share_words(estimate.low)} to {share_words(estimate.high)})"
 
 
-def headline(report: CheckReport) -> str:
+def headline(report: model.CheckReport) -> str:
     """`3,000 conversations: 53 broke a rule, 44 are unknown, 2,700 broke none, 203 triggered none`."""
     if not report.judged:
         return "0 conversations: there is nothing to judge"
@@ -66,7 +58,7 @@ def count_words(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def about_lines(report: CheckReport) -> Iterator[str]:
+def about_lines(report: model.CheckReport) -> Iterator[str]:
     """What is to be known of the conversations before the figures."""
     first, last = ((name_moment(moment) or "")[:10] for moment in (report.first_at, report.last_at))
     span = f"{first} to {last}" if first != last else first
@@ -103,47 +95,47 @@ def about_lines(report: CheckReport) -> Iterator[str]:
         )
 
 
-def unit_words(report: CheckReport) -> str:
+def unit_words(report: model.CheckReport) -> str:
     return f"intervals are at 95%, by {report.unit}"
 
 
-def rule_counts(figures: Figures) -> str:
+def rule_counts(figures: model.Figures) -> str:
     """`53 of 1,771 broke it, 44 unknown`."""
     unknown = f", {figures.unknown:,} unknown" if figures.unknown else ""
     return f"{figures.broken:,} of {figures.judged:,} broke it{unknown}"
 
 
-def change_words(change: RuleChange, report: CheckReport) -> str:
+def change_words(change: model.RuleChange, report: model.CheckReport) -> str:
     """Where the share changed, and by how much at least."""
     difference = change.difference
     before, after = (interval_words(figures.share).partition(" (")[0] for figures in (change.before, change.after))
     moved = describe_move(*difference).partition(" (")[2].rstrip(")")
     points = f"({moved} points, corrected for {pluralize(change.looks, 'look')})"
-    if report.by in IN_TIME:
+    if report.by in model.IN_TIME:
         return f"since {change.group}: {after}, {before} before {points}"
     return f"{report.by} {change.group}: {after}, {before} elsewhere {points}"
 
 
-def gate_words(gate: ShareGate, report: CheckReport) -> str:
+def gate_words(gate: model.ShareGate, report: model.CheckReport) -> str:
     """What the gate asks of a rule, and what is known of it."""
     asked = f"at most {share_words(report.max_broken or 0)} break {gate.rule}"
     known = f"between {share_words(gate.low)} and {share_words(gate.high)} do"
     return f"{asked}: {known}" + (". Judge more conversations" if gate.side == "undecided" else "")
 
 
-def example_words(example: ConversationExample) -> str:
+def example_words(example: model.ConversationExample) -> str:
     """Which conversation it is, and where it is found."""
     moment = name_moment(example.started_at)
     about = ", ".join(filter(None, (moment, f"user {example.user}" if example.user else "", example.source)))
     return f"{example.id} ({about})" if about else example.id
 
 
-def needs_details(rule: RuleReport) -> bool:
+def needs_details(rule: model.RuleReport) -> bool:
     """Whether there is more to say of a rule than its figures."""
     return bool(rule.figures.broken or rule.figures.unknown or rule.changes)
 
 
-def check_json(report: CheckReport) -> bytes:
+def check_json(report: model.CheckReport) -> bytes:
     """Everything that was found."""
     document = {"headline": headline(report), "exit_code": int(report.exit_code), **structs.asdict(report)}
     for_people = msgspec.to_builtins(document)
@@ -166,7 +158,7 @@ def _name_estimates(rule: dict[str, object]) -> None:
             stack.extend(value)
 
 
-def check_csv(report: CheckReport) -> bytes:
+def check_csv(report: model.CheckReport) -> bytes:
     """A row for each rule, and for each rule in each group."""
     rows = [csv_line(_COLUMNS)]
     for rule in report.rules:

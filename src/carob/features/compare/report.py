@@ -9,36 +9,24 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import structs
 
-from carob.features.compare.model import (
-    CaseChange,
-    Change,
-    Comparison,
-    Flip,
-    GateVerdict,
-    Measure,
-    RunExcerpt,
-    RunSide,
-    ScopeComparison,
-    describe_falls,
-    with_interval,
-)
+from carob.features.compare import model
 from carob.reports.escaping import markdown_cell, terminal
 from carob.reports.html.markup import side_by_side
 from carob.text.wording import count, describe_move, dollars, pluralize, points
 
 VERDICTS: Final = {"met": "met", "broken": "BROKEN", "undecided": "UNDECIDED"}
 SECTIONS: Final = (
-    (Change.BROKE, "Broke"),
-    (Change.FELL, "Fell: passed before and fail now, in too few runs to exclude chance"),
-    (Change.FIXED, "Fixed"),
-    (Change.FLAKY, "Flaky: passed in some runs and not in others; the difference may be chance"),
-    (Change.RED, "Stayed red"),
-    (Change.ERRED, "Ended in an error in one of the runs, not compared"),
-    (Change.PROMPT_CHANGED, "Prompt changed, not compared"),
-    (Change.EXPECTATIONS_CHANGED, "Expectations changed, not compared"),
-    (Change.SKIPPED, "Skipped or known to fail, not compared"),
-    (Change.NEW, "New, not in the base"),
-    (Change.REMOVED, "Gone, only in the base"),
+    (model.Change.BROKE, "Broke"),
+    (model.Change.FELL, "Fell: passed before and fail now, in too few runs to exclude chance"),
+    (model.Change.FIXED, "Fixed"),
+    (model.Change.FLAKY, "Flaky: passed in some runs and not in others; the difference may be chance"),
+    (model.Change.RED, "Stayed red"),
+    (model.Change.ERRED, "Ended in an error in one of the runs, not compared"),
+    (model.Change.PROMPT_CHANGED, "Prompt changed, not compared"),
+    (model.Change.EXPECTATIONS_CHANGED, "Expectations changed, not compared"),
+    (model.Change.SKIPPED, "Skipped or known to fail, not compared"),
+    (model.Change.NEW, "New, not in the base"),
+    (model.Change.REMOVED, "Gone, only in the base"),
 )
 MARKDOWN_LISTED: Final = 50
 MARKDOWN_LINE: Final = 400
@@ -48,24 +36,24 @@ NOT_GATED: Final = (
     " Set one, such as --max-new-failures 0, or [gate] in carob.toml"
 )
 UNCOMPARED: Final = (
-    (Change.FLAKY, "flaky"),
-    (Change.RED, "stayed red"),
-    (Change.ERRED, "ended in an error"),
-    (Change.PROMPT_CHANGED, "ask otherwise now"),
-    (Change.EXPECTATIONS_CHANGED, "expect otherwise now"),
-    (Change.SKIPPED, "were skipped or known to fail"),
-    (Change.NEW, "are new"),
-    (Change.REMOVED, "are gone"),
+    (model.Change.FLAKY, "flaky"),
+    (model.Change.RED, "stayed red"),
+    (model.Change.ERRED, "ended in an error"),
+    (model.Change.PROMPT_CHANGED, "ask otherwise now"),
+    (model.Change.EXPECTATIONS_CHANGED, "expect otherwise now"),
+    (model.Change.SKIPPED, "were skipped or known to fail"),
+    (model.Change.NEW, "are new"),
+    (model.Change.REMOVED, "are gone"),
 )
 
 
 class ChangeSection(NamedTuple):
     """The cases of one change: how many there are, and those that are listed."""
 
-    change: Change
+    change: model.Change
     title: str
     total: int
-    cases: list[CaseChange]
+    cases: list[model.CaseChange]
 
 
 class ComparisonView(NamedTuple):
@@ -87,7 +75,7 @@ class ComparisonView(NamedTuple):
     sides: tuple[str, str]
 
 
-def view_comparison(comparison: Comparison) -> ComparisonView:
+def view_comparison(comparison: model.Comparison) -> ComparisonView:
     """Everything that is shown of a comparison, in words."""
     preamble = [f"the runs differ in {'; '.join(comparison.differs)}"] if comparison.differs else []
     sections = [
@@ -108,12 +96,14 @@ def view_comparison(comparison: Comparison) -> ComparisonView:
     )
 
 
-def headline(comparison: Comparison) -> str:
+def headline(comparison: model.Comparison) -> str:
     """`11 of 120 cases passed before and fail now: chance is excluded for 3, not for 8; 9 were fixed; ...`."""
-    fixed = comparison.count(Change.FIXED)
+    fixed = comparison.count(model.Change.FIXED)
     level = f"significant at {comparison.overall.confidence * 100:g} %"
     certainty = f"which is {'' if comparison.overall.sure else 'not '}{level}"
-    falls = describe_falls(comparison.count(Change.BROKE), comparison.count(Change.FELL), comparison.compared)
+    falls = model.describe_falls(
+        comparison.count(model.Change.BROKE), comparison.count(model.Change.FELL), comparison.compared
+    )
     return f"{falls}; {fixed} {_were(fixed)} fixed; {_describe_change(comparison.overall)}, {certainty}"
 
 
@@ -121,19 +111,19 @@ def _were(number: int) -> str:
     return "was" if number == 1 else "were"
 
 
-def _describe_change(scope: ScopeComparison) -> str:
+def _describe_change(scope: model.ScopeComparison) -> str:
     """How the pass rate moved, with the interval of the true change."""
     change = scope.difference
     return f"the pass rate {describe_move(change.value, change.low, change.high)}"
 
 
-def _describe_size(scope: ScopeComparison) -> str:
+def _describe_size(scope: model.ScopeComparison) -> str:
     """How much was compared: `120 cases in 12 clusters`."""
     cases = pluralize(scope.cases, "case")
     return cases if scope.clusters == scope.cases else f"{cases} in {pluralize(scope.clusters, 'cluster')}"
 
 
-def describe_side(name: str, run: RunSide) -> str:
+def describe_side(name: str, run: model.RunSide) -> str:
     """One of the runs in a line."""
     commit = f"commit {run.commit[:10]}{' with changes' if run.dirty else ''}" if run.commit else ""
     version = f"version {run.version}" if run.version else ""
@@ -142,9 +132,9 @@ def describe_side(name: str, run: RunSide) -> str:
     return f"{name}: " + ", ".join(filter(None, (run.path, run.started_at[:19], commit, version, run.figures, judged)))
 
 
-def _describe_rates(scope: ScopeComparison) -> str:
+def _describe_rates(scope: model.ScopeComparison) -> str:
     """Of the cases that were compared, which may be fewer than those of either run."""
-    before, now = with_interval(scope.base), with_interval(scope.new)
+    before, now = model.with_interval(scope.base), model.with_interval(scope.new)
     of = f"passed runs, by case, of the {_describe_size(scope)} compared"
     return f"{of}: {before} before, {now} now; {scope.test} p = {_p_value(scope.p)}"
 
@@ -153,13 +143,13 @@ def _p_value(p: float) -> str:
     return "under 0.0001" if p < 0.0001 else f"{p:.4f}".rstrip("0").rstrip(".")
 
 
-def _describe_group(group: ScopeComparison) -> str:
+def _describe_group(group: model.ScopeComparison) -> str:
     changed = f"{group.broke} broke, {group.fixed} fixed of {_describe_size(group)}"
     sure = f"; {group.sure}, significant" if group.sure else ""
     return f"{changed}; {_describe_change(group)}; p = {_p_value(group.p)} after Holm's correction{sure}"
 
 
-def _describe_measure(measure: Measure) -> str:
+def _describe_measure(measure: model.Measure) -> str:
     """`time per case: 1.2 s before, 1.5 s now, 1.25 times (1.10 to 1.42), over 120 cases`."""
     ratio = measure.ratio
     times = f", {ratio.value:.2f} times ({ratio.low:.2f} to {ratio.high:.2f})" if ratio else ""
@@ -177,28 +167,28 @@ def quantity(name: str, value: float) -> str:
     return count(round(value)) if name == "tokens" else f"{value:.3g}"
 
 
-def _describe_gate(gate: GateVerdict) -> str:
+def _describe_gate(gate: model.GateVerdict) -> str:
     decides = f"; would decide: {gate.decides}" if gate.decides else ""
     return f"{gate.gate}: {gate.says}{decides}"
 
 
-def describe_flip(flip: Flip) -> str:
+def describe_flip(flip: model.Flip) -> str:
     return f"{flip.check} {flip.before}, then {flip.after}"
 
 
-def heading(comparison: Comparison) -> str:
+def heading(comparison: model.Comparison) -> str:
     """What one of several comparisons is about."""
     return f"{comparison.new.suite} against {comparison.new.target}"
 
 
-def summarize(comparisons: Sequence[Comparison]) -> str:
+def summarize(comparisons: Sequence[model.Comparison]) -> str:
     """`3 runs compared; 1 failed: refunds.yaml against support`."""
     failed = [heading(comparison) for comparison in comparisons if comparison.exit_code]
     names = f": {', '.join(failed)}" if failed else ""
     return f"{pluralize(len(comparisons), 'run')} compared; {len(failed)} failed{names}"
 
 
-def comparison_json(*comparisons: Comparison) -> bytes:
+def comparison_json(*comparisons: model.Comparison) -> bytes:
     """Everything that was found; what is not finite is null. A list of several comparisons."""
     documents = [
         {
@@ -214,7 +204,7 @@ def comparison_json(*comparisons: Comparison) -> bytes:
     return msgspec.json.format(data, indent=1) + b"\n"
 
 
-def comparison_markdown(*comparisons: Comparison) -> bytes:
+def comparison_markdown(*comparisons: model.Comparison) -> bytes:
     """The words, the gates, the cases that changed, the rates; of several comparisons, each under its suite."""
     if len(comparisons) == 1:
         lines = [*_markdown_lines(comparisons[0])]
@@ -229,7 +219,7 @@ def _markdown_text(value: str) -> str:
     return markdown_cell(value, MARKDOWN_LINE)
 
 
-def _markdown_lines(comparison: Comparison) -> Iterator[str]:
+def _markdown_lines(comparison: model.Comparison) -> Iterator[str]:
     view = view_comparison(comparison)
     yield from (f"{_markdown_text(line)}\n" for line in view.preamble)
     yield f"**{view.headline}**"
@@ -249,8 +239,8 @@ def _markdown_lines(comparison: Comparison) -> Iterator[str]:
         cells = (
             markdown_cell(group.scope or "all"),
             _describe_size(group),
-            with_interval(group.base),
-            with_interval(group.new),
+            model.with_interval(group.base),
+            model.with_interval(group.new),
             f"{points(change.value)} ({points(change.low)} to {points(change.high)})",
             _p_value(group.p) + (f", {group.sure}" if group.sure else ""),
         )
@@ -262,7 +252,7 @@ def _markdown_lines(comparison: Comparison) -> Iterator[str]:
 
 
 def _markdown_section(section: ChangeSection) -> Iterator[str]:
-    opened = " open" if section.change is Change.BROKE else ""
+    opened = " open" if section.change is model.Change.BROKE else ""
     yield f"\n<details{opened}><summary>{section.title}: {section.total}</summary>\n"
     yield "| Case | Before | Now | Expectations that flipped |\n|---|---|---|---|"
     for case in section.cases[:MARKDOWN_LISTED]:
@@ -273,12 +263,12 @@ def _markdown_section(section: ChangeSection) -> Iterator[str]:
     yield "\n</details>"
 
 
-def comparison_html(comparison: Comparison) -> str:
+def comparison_html(comparison: model.Comparison) -> str:
     """Nothing that an agent said becomes markup."""
     return _render("section", comparison)
 
 
-def comparison_page(*comparisons: Comparison) -> bytes:
+def comparison_page(*comparisons: model.Comparison) -> bytes:
     """The fragment as a page that needs nothing else; the fragments of several under the names of their suites."""
     summary = summarize(comparisons) if len(comparisons) > 1 else ""
     from carob.reports.html.pages import assets, page_policy  # late, as below
@@ -302,9 +292,9 @@ def _html_text(value: str) -> str:
     return escape(terminal(value, HTML_LINE))
 
 
-def _html_sides(case: CaseChange) -> list[tuple[str, str]]:
+def _html_sides(case: model.CaseChange) -> list[tuple[str, str]]:
     """What was said and called in both runs; where they are alike enough, with what the other lacks marked."""
-    base, new = (excerpt or RunExcerpt() for excerpt in (case.base_excerpt, case.new_excerpt))
+    base, new = (excerpt or model.RunExcerpt() for excerpt in (case.base_excerpt, case.new_excerpt))
     answers = _mark_sides(terminal(base.answer, HTML_LINE), terminal(new.answer, HTML_LINE))
     calls = _mark_sides(*("\n".join(terminal(call, HTML_LINE) for call in side.calls) for side in (base, new)))
     return list(zip(answers, calls, strict=True))

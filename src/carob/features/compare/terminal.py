@@ -12,16 +12,8 @@ from typing import TYPE_CHECKING, Final, TextIO
 import click
 import msgspec
 
+from carob.features.compare import report
 from carob.features.compare.model import CaseChange, CaseHistory, Comparison, History, RunExcerpt, RunPoint
-from carob.features.compare.report import (
-    comparison_json,
-    comparison_markdown,
-    comparison_page,
-    describe_side,
-    heading,
-    summarize,
-    view_comparison,
-)
 from carob.reports.artifacts import open_atomic
 from carob.reports.escaping import terminal
 from carob.terminal.screen import BOLD, GREEN, RED, YELLOW, paint, show, wants_colour
@@ -58,7 +50,9 @@ def _format_as(comparisons: Sequence[Comparison], form: str) -> bytes:
         out = StringIO()
         write_comparisons(comparisons, out)
         return out.getvalue().encode()
-    return {"json": comparison_json, "markdown": comparison_markdown, "html": comparison_page}[form](*comparisons)
+    return {"json": report.comparison_json, "markdown": report.comparison_markdown, "html": report.comparison_page}[
+        form
+    ](*comparisons)
 
 
 def write_comparisons(comparisons: Sequence[Comparison], out: TextIO, *, colour: bool = False) -> None:
@@ -68,14 +62,14 @@ def write_comparisons(comparisons: Sequence[Comparison], out: TextIO, *, colour:
     else:
         lines = []
         for comparison in comparisons:
-            title = paint(terminal(heading(comparison), LINE), BOLD, colour)
+            title = paint(terminal(report.heading(comparison), LINE), BOLD, colour)
             lines += [title, *_lines(comparison, colour), ""]
-        lines.append(summarize(comparisons))
+        lines.append(report.summarize(comparisons))
     show(out, "".join(f"{line}\n" for line in lines))
 
 
 def _lines(comparison: Comparison, colour: bool) -> Iterator[str]:
-    view = view_comparison(comparison)
+    view = report.view_comparison(comparison)
     yield from (paint(terminal(line, LINE), BOLD + YELLOW, colour) for line in view.preamble)
     yield paint(view.headline, BOLD + _COLOURS[comparison.overall.sure], colour)
     if view.uncompared:
@@ -124,7 +118,7 @@ def show_set_baseline(baseline: BaselineFile) -> None:
 def show_baseline(baseline: BaselineFile) -> None:
     """Print which run a baseline is, and the cases that did not pass."""
     run = baseline.header.run
-    click.echo(terminal(describe_side("baseline", run)))
+    click.echo(terminal(report.describe_side("baseline", run)))
     red = [result for result in baseline if result.passed < result.judged or result.errors]
     for result in red[:LISTED]:
         lacks = f": {', '.join(result.lacks)}" if result.lacks else ""

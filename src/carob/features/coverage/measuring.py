@@ -13,19 +13,10 @@ from carob.checks.base import excerpt
 from carob.checks.catalog import CheckCatalog
 from carob.checks.effects.claims import NoFalseSuccess
 from carob.checks.effects.outcome import Outcome
+from carob.features.coverage import model
 from carob.features.coverage.assertions import CaseMention, find_mentions, settle_mention, spec_key
 from carob.features.coverage.gaps import find_unasserted, find_uncalled
 from carob.features.coverage.kinds import KindsOfSuite
-from carob.features.coverage.model import (
-    ArgumentCoverage,
-    Coverage,
-    EffectCoverage,
-    FaultCoverage,
-    JudgedCoverage,
-    ToolCoverage,
-    UnobservedPart,
-    ValueClass,
-)
 from carob.features.coverage.schema_classes import OUTSIDE, SchemaArgument, read_arguments
 from carob.model.check import CheckSpec
 from carob.model.faults import FAULT_KINDS, STUBBED, Fault
@@ -50,8 +41,8 @@ MOST_TOOLS: Final = 2000
 """Names of tools that are kept; traces of others may hold any number of them."""
 MOST_REASONS: Final = 20
 RULES, KEYS, OUTCOMES = "rules", "keys", "outcomes"
-NO_RUN = UnobservedPart("calls", "no run was given", "name the journal of a run after the suite")
-NO_SCHEMAS = UnobservedPart(
+NO_RUN = model.UnobservedPart("calls", "no run was given", "name the journal of a run after the suite")
+NO_SCHEMAS = model.UnobservedPart(
     "offered tools",
     "no conversation recorded which tools the agent is offered",
     "add valid_arguments: true to a case, and run it again",
@@ -85,7 +76,7 @@ class CoverageMeter:
         self._classes: Counter[tuple[str, str, str]] = Counter()
         self._effect_counts: Counter[tuple[str, str]] = Counter()
         self._landed: Counter[str] = Counter()
-        self._unobserved: Counter[UnobservedPart] = Counter()
+        self._unobserved: Counter[model.UnobservedPart] = Counter()
         self._is_listed_whole = False
         self._conversations = self._others = 0
 
@@ -138,12 +129,12 @@ class CoverageMeter:
                 for name in {name for name, wordings in self._effects.items() if claim.wording in wordings}:
                     self._effect_counts[name, "claimed"] += 1
 
-    def result(self, runs: tuple[str, ...]) -> Coverage:
+    def result(self, runs: tuple[str, ...]) -> model.Coverage:
         """The rows, once every conversation was taken."""
         tools = self._count_tools()
         statuses = self._count_statuses()
         faults, untried = self._count_faults()
-        return Coverage(
+        return model.Coverage(
             suite=self._suite.file,
             cases=len(self._suite.cases),
             runs=runs,
@@ -151,7 +142,9 @@ class CoverageMeter:
             others=self._others,
             tools=tools,
             effects=tuple(
-                EffectCoverage(name, *(self._effect_counts[name, kind] for kind in ("done", "not_done", "claimed")))
+                model.EffectCoverage(
+                    name, *(self._effect_counts[name, kind] for kind in ("done", "not_done", "claimed"))
+                )
                 for name in self._effects
                 if name != ANY_EFFECT
             ),
@@ -197,11 +190,11 @@ class CoverageMeter:
                 self._classes[call.name, argument.name, entry.name] += entry.holds(value)
 
     def _note(self, what: str, why: str) -> None:
-        entry = UnobservedPart(what, excerpt(why))
+        entry = model.UnobservedPart(what, excerpt(why))
         if entry in self._unobserved or len(self._unobserved) < MOST_REASONS:
             self._unobserved[entry] += 1
 
-    def _count_tools(self) -> tuple[ToolCoverage, ...]:
+    def _count_tools(self) -> tuple[model.ToolCoverage, ...]:
         named = {
             name
             for entry in self._mentions
@@ -219,7 +212,7 @@ class CoverageMeter:
             self._count_tool(name, [m for m in mentions if m.mention.names(full)]) for name, full in known.items()
         )
 
-    def _count_tool(self, name: str, mentions: list[CaseMention]) -> ToolCoverage:
+    def _count_tool(self, name: str, mentions: list[CaseMention]) -> model.ToolCoverage:
         counts = self._calls.get(name, Counter[str]())
         cases = {role: {m.case_id for m in mentions if m.mention.role == role} for role in ("required", "forbidden")}
         judged = {m.case_id for m in mentions if m.mention.role == "required" and (m.case_id, m.key) in self._decided}
@@ -228,7 +221,7 @@ class CoverageMeter:
         arguments = Counter(
             argument for _, argument in {(m.case_id, argument) for m in mentions for argument in m.mention.arguments}
         )
-        return ToolCoverage(
+        return model.ToolCoverage(
             name=name,
             offered=offered,
             called=counts["succeeded"] + counts["failed"] + counts["open"],
@@ -243,10 +236,10 @@ class CoverageMeter:
             is_effect=is_any_named(effect_tools(self._effects), name),
             called_in=self._called_in.get(name, ""),
             arguments=tuple(
-                ArgumentCoverage(
+                model.ArgumentCoverage(
                     name=argument.name,
                     classes=tuple(
-                        ValueClass(entry.name, self._classes[name, argument.name, entry.name])
+                        model.ValueClass(entry.name, self._classes[name, argument.name, entry.name])
                         for entry in argument.classes
                     ),
                     asserted=arguments[argument.path[0]],
@@ -255,19 +248,19 @@ class CoverageMeter:
             ),
         )
 
-    def _count_statuses(self) -> dict[str, tuple[JudgedCoverage, ...]]:
+    def _count_statuses(self) -> dict[str, tuple[model.JudgedCoverage, ...]]:
         cases: dict[Label, set[str]] = {Label(RULES, rule): set() for rule in self._suite.rules}
         for case_id, specs in self._specs.items():
             for name, raw in specs:
                 for label in _labels(name, raw):
                     cases.setdefault(label, set()).add(case_id)
-        tables: dict[str, list[JudgedCoverage]] = {RULES: [], KEYS: [], OUTCOMES: []}
+        tables: dict[str, list[model.JudgedCoverage]] = {RULES: [], KEYS: [], OUTCOMES: []}
         for label, ids in cases.items():
             passed, failed, not_triggered = (
                 self._statuses[label, status] for status in (Status.PASSED, Status.FAILED, Status.NOT_TRIGGERED)
             )
             judged = sum(self._statuses[label, status] for status in Status)
-            row = JudgedCoverage(
+            row = model.JudgedCoverage(
                 name=label.name,
                 cases=len(ids),
                 passed=passed,
@@ -278,28 +271,30 @@ class CoverageMeter:
             tables[label.table].append(row)
         return {table: tuple(rows) for table, rows in tables.items()}
 
-    def _count_faults(self) -> tuple[tuple[FaultCoverage, ...], tuple[str, ...]]:
+    def _count_faults(self) -> tuple[tuple[model.FaultCoverage, ...], tuple[str, ...]]:
         declared = Counter(name for case in self._suite.cases for name in {_name_of(fault) for fault in case.faults})
         names = [*dict.fromkeys((*declared, *self._landed))]
         known = {_fault_name(kind.name, hits): None for kind in FAULT_KINDS for hits in kind.hits if hits != "service"}
-        rows = tuple(FaultCoverage(name, declared[name], self._landed[name]) for name in names)
+        rows = tuple(model.FaultCoverage(name, declared[name], self._landed[name]) for name in names)
         return rows, tuple(name for name in known if name not in names)
 
-    def _find_unobserved(self, tools: tuple[ToolCoverage, ...], has_runs: bool) -> Iterator[UnobservedPart]:
+    def _find_unobserved(self, tools: tuple[model.ToolCoverage, ...], has_runs: bool) -> Iterator[model.UnobservedPart]:
         if not has_runs:
             yield NO_RUN
             return
         if not self._schemas:
             yield NO_SCHEMAS
         for entry, count in self._unobserved.items():
-            yield UnobservedPart(entry.what, f"{entry.why} ({pluralize(count, 'conversation')})", entry.fix)
+            yield model.UnobservedPart(entry.what, f"{entry.why} ({pluralize(count, 'conversation')})", entry.fix)
         for tool in tools:
             if tool.arguments_unseen:
                 why = f"the arguments of {pluralize(tool.arguments_unseen, 'call')} were not observed"
-                yield UnobservedPart(tool.name, why)
+                yield model.UnobservedPart(tool.name, why)
             if tool.asserted and not tool.judged:
                 why = f"required by {pluralize(tool.asserted, 'case')}, and no run decided it"
-                yield UnobservedPart(tool.name, why, "run these cases as they are now, and see why a check is UNKNOWN")
+                yield model.UnobservedPart(
+                    tool.name, why, "run these cases as they are now, and see why a check is UNKNOWN"
+                )
 
 
 @lru_cache(maxsize=65536)

@@ -9,16 +9,8 @@ from pathlib import Path
 
 import click
 
+from carob.features.coverage import report
 from carob.features.coverage.model import Coverage
-from carob.features.coverage.report import (
-    basis,
-    coverage_html,
-    coverage_json,
-    coverage_markdown,
-    coverage_sections,
-    headline,
-    verdict,
-)
 from carob.reports.artifacts import open_atomic
 from carob.reports.escaping import terminal
 from carob.terminal.screen import BOLD, GREEN, RED, paint, show, wants_colour
@@ -40,16 +32,16 @@ def show_coverage(coverage: Coverage, form: str, output: Path | None, min_assert
 def _format_as(coverage: Coverage, form: str, min_asserted: float | None) -> bytes:
     if form == "terminal":
         return "".join(f"{line}\n" for line in coverage_lines(coverage, min_asserted)).encode()
-    writers = {"json": coverage_json, "markdown": coverage_markdown, "html": coverage_html}
+    writers = {"json": report.coverage_json, "markdown": report.coverage_markdown, "html": report.coverage_html}
     return writers[form](coverage, min_asserted)
 
 
 def coverage_lines(coverage: Coverage, min_asserted: float | None = None, *, colour: bool = False) -> Iterator[str]:
     """The whole report, line by line."""
     yield paint(f"Coverage of {terminal(coverage.suite)}", BOLD, colour)
-    yield f"  {basis(coverage)}"
-    yield from section_lines(coverage_sections(coverage), "--format json", colour=colour)
+    yield f"  {report.basis(coverage)}"
+    yield from section_lines(report.coverage_sections(coverage), "--format json", colour=colour)
     yield ""
-    yield headline(coverage)
-    if gate := verdict(coverage, min_asserted):
+    yield report.headline(coverage)
+    if gate := report.verdict(coverage, min_asserted):
         yield paint(gate, BOLD + (RED if coverage.unmet(min_asserted) else GREEN), colour)

@@ -11,19 +11,10 @@ from msgspec import structs
 from carob.checks.base import excerpt
 from carob.checks.catalog import CheckCatalog
 from carob.errors import UsageError
+from carob.features.draft import proving
 from carob.features.draft.cases import draft_case
 from carob.features.draft.draft import DraftOptions, DraftSummary, SuiteDraft
 from carob.features.draft.expectations import RUNS, AllKinds, Noted, most_of_all
-from carob.features.draft.proving import (
-    ROUNDS,
-    SAMPLES,
-    CheckPlace,
-    DraftCase,
-    LineTally,
-    Rates,
-    audit_draft,
-    read_cases,
-)
 from carob.features.draft.trace_groups import APART, Findings, SourceTrace, TraceGroup, TraceGroups
 from carob.features.draft.writing import comment, head, lines, plain_value, tail
 from carob.model.suite import Case
@@ -60,9 +51,9 @@ class _DraftedGroup(NamedTuple):
     """One case while it is drafted."""
 
     group: TraceGroup
-    case: DraftCase
+    case: proving.DraftCase
     examples: list[Trace]
-    tally: LineTally
+    tally: proving.LineTally
 
 
 class _Drafting:
@@ -73,7 +64,7 @@ class _Drafting:
         self._options = options
         self._findings = Findings()
         self._kinds = TraceGroups(options, self._findings)
-        self._rates = Rates()
+        self._rates = proving.Rates()
         self._masker = Masker(options.keep_personal_data)
         self._top: dict[str, Any] = {}
         self._held_out = [0, 0]
@@ -112,9 +103,9 @@ class _Drafting:
             drafted.append(_DraftedGroup(group, case, examples, self._tally(case)))
         return drafted
 
-    def _tally(self, case: DraftCase) -> LineTally:
-        (read,) = read_cases(self._top, [case.plain_tree(variables=False)], self._catalog)
-        return LineTally(read, self._catalog)
+    def _tally(self, case: proving.DraftCase) -> proving.LineTally:
+        (read,) = proving.read_cases(self._top, [case.plain_tree(variables=False)], self._catalog)
+        return proving.LineTally(read, self._catalog)
 
     def _judge(self, drafted: list[_DraftedGroup], traces: Iterable[Trace | SourceTrace]) -> None:
         """Judge every trace by the case of its group."""
@@ -137,9 +128,9 @@ class _Drafting:
             self._findings.add(kind, finding, count=missed)
         bad = [line for line in tally.missed if not tally.is_marked(line)]
         _support(drafted.case, lambda line: "" if line in bad else _of_runs(all_runs - tally.missed[line], all_runs))
-        are_all_kept = all(tally.missed[line] <= SAMPLES for line in bad)
+        are_all_kept = all(tally.missed[line] <= proving.SAMPLES for line in bad)
         samples = {id(trace): trace for line in bad for trace in tally.samples[line]}
-        for _ in range(ROUNDS if bad else 0):
+        for _ in range(proving.ROUNDS if bad else 0):
             for line in sorted(bad, key=lambda line: line.path, reverse=True):
                 drafted.case.loosen(line, tally.samples[line])
             tally = self._tally(drafted.case)
@@ -162,7 +153,7 @@ class _Drafting:
             if (passing := self._passing(member)) is None:
                 self._findings.add("unproved", f"{member.case.tree['id']}: none of its traces passes the whole case")
                 continue
-            proved.append((member, before, audit_draft(*passing, before, self._catalog).useless))
+            proved.append((member, before, proving.audit_draft(*passing, before, self._catalog).useless))
             before = passing
         budgets = [{line.path for line in useless if line.path in BUDGETS} for _, _, useless in proved]
         needless = set.intersection(*budgets) if budgets else set()
@@ -171,13 +162,13 @@ class _Drafting:
                 if line.path not in BUDGETS or line.path in needless:
                     member.case.drop(line)
             if (passing := self._passing(member)) is not None:
-                self._rates.add(audit_draft(*passing, another, self._catalog).audit)
+                self._rates.add(proving.audit_draft(*passing, another, self._catalog).audit)
 
     def _passing(self, member: _DraftedGroup) -> tuple[Case, Trace] | None:
         """The case of a row with the trace that it is from, if that passes."""
-        cases = read_cases(self._top, [member.case.plain_tree()], self._catalog)
+        cases = proving.read_cases(self._top, [member.case.plain_tree()], self._catalog)
         for case, trace in zip(cases, member.examples, strict=False):
-            tally = LineTally(case, self._catalog)
+            tally = proving.LineTally(case, self._catalog)
             if tally.judge(trace):
                 return case, trace
         return None
@@ -239,7 +230,7 @@ def _as_source_trace(trace: Trace | SourceTrace) -> SourceTrace:
     return trace if isinstance(trace, SourceTrace) else SourceTrace(trace)
 
 
-def _order(line: CheckPlace) -> int:
+def _order(line: proving.CheckPlace) -> int:
     """The number of an entry in its list: later ones are taken out first, so that the others keep theirs."""
     digits = "".join(char for char in line.path.partition("[")[2] if char.isdigit())
     return int(digits or 0)
@@ -249,18 +240,18 @@ def _of_runs(holding: int, runs: int) -> str:
     return f"{holding} of {pluralize(runs, 'run')}"
 
 
-def _support(case: DraftCase, support: Callable[[CheckPlace], str]) -> None:
+def _support(case: proving.DraftCase, support: Callable[[proving.CheckPlace], str]) -> None:
     """Put into every comment in how many runs its line held, where that is known."""
     trees = [(None, case.expected), *((number, of_turn) for number, (_, of_turn) in enumerate(case.turns, 1))]
     for turn, expected in trees:
         for field, value in expected.items():
             if isinstance(value, list):
                 expected[field] = [
-                    _with_runs(entry, support(CheckPlace(turn, f"{field}[{index}]")))
+                    _with_runs(entry, support(proving.CheckPlace(turn, f"{field}[{index}]")))
                     for index, entry in enumerate(value)
                 ]
             else:
-                expected[field] = _with_runs(value, support(CheckPlace(turn, field)))
+                expected[field] = _with_runs(value, support(proving.CheckPlace(turn, field)))
 
 
 def _with_runs(value: Any, runs: str) -> Any:
@@ -285,7 +276,7 @@ def _find_shared(drafted: list[_DraftedGroup]) -> dict[str, Any]:
     return shared
 
 
-def _tree(case: DraftCase, expected: dict[str, Any]) -> dict[str, Any]:
+def _tree(case: proving.DraftCase, expected: dict[str, Any]) -> dict[str, Any]:
     tree = dict(case.tree)
     if case.turns:
         tree["turns"] = [

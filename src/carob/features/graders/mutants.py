@@ -13,15 +13,7 @@ from typing import Final, NamedTuple
 
 from msgspec import structs
 
-from carob.features.audit.case_audit import (
-    PER_OPERATOR,
-    CasePart,
-    controls,
-    equivalent_traces,
-    everywhere,
-    mutants,
-    parts,
-)
+from carob.features.audit import case_audit
 from carob.features.audit.operators.answers import REFUSAL, SUCCESS_CLAIM
 from carob.features.audit.operators.base import Mutant, Operator, Subject
 from carob.features.audit.operators.catalog import EVERY_OPERATOR
@@ -109,35 +101,35 @@ class MutantMaker:
 
     def make_wrong(self, subject: Subject) -> Iterator[GraderMutant]:
         """What every operator makes of it, and all calls gone at once."""
-        pieces = list(parts(subject))
+        pieces = list(case_audit.parts(subject))
         is_bare = not subject.case.all_checks
         for operator in EVERY_OPERATOR:
-            tried = [(part, mutant) for part in pieces for mutant in mutants(operator, part.subject)]
-            if is_bare and len(tried) > PER_OPERATOR:
-                tried = [tried[at] for at in sorted(subject.chance.sample(range(len(tried)), PER_OPERATOR))]
+            tried = [(part, mutant) for part in pieces for mutant in case_audit.mutants(operator, part.subject)]
+            if is_bare and len(tried) > case_audit.PER_OPERATOR:
+                tried = [tried[at] for at in sorted(subject.chance.sample(range(len(tried)), case_audit.PER_OPERATOR))]
             for part, mutant in tried:
                 is_last = part.turn is None or part.turn == len(subject.trace.turns)
                 doubt = self._find_doubt(operator, part, mutant, is_last)
                 yield GraderMutant(operator.name, part.with_turn(mutant.change), part.within(mutant.trace), doubt)
         if subject.trace.tool_calls:
-            gone = everywhere(subject.trace, lambda turn: structs.replace(turn, tool_calls=(), telemetry=()))
+            gone = case_audit.everywhere(subject.trace, lambda turn: structs.replace(turn, tool_calls=(), telemetry=()))
             doubt = "" if any(self._is_effect(call.name) for call in subject.trace.tool_calls) else LOOKUP
             yield GraderMutant("calls-gone", "no tool was called, and the answer is the same", gone, doubt)
 
     def make_right(self, subject: Subject) -> Iterator[GraderMutant]:
         """The same trace in other forms."""
-        for part in parts(subject):
-            for equivalent, trace in equivalent_traces(part):
+        for part in case_audit.parts(subject):
+            for equivalent, trace in case_audit.equivalent_traces(part):
                 yield GraderMutant(equivalent.name, part.with_turn(equivalent.about), part.within(trace))
 
     def make_idle(self, subject: Subject, another: Subject | None) -> Iterator[GraderMutant]:
         """Agents that do no work."""
-        for control in controls(subject, another):
+        for control in case_audit.controls(subject, another):
             yield GraderMutant(f"idle: {control.name}", f"an agent that {control.name}", control.trace)
 
     def decorate(self, subject: Subject) -> Iterator[Decorated]:
         """Bad traces, and the same made longer, or with a word that sounds sure."""
-        idle = next(iter(controls(subject, None))).trace
+        idle = next(iter(case_audit.controls(subject, None))).trace
         bases = {
             "nothing done": idle,
             "a refusal": with_answer(idle, lambda _: REFUSAL),
@@ -149,7 +141,7 @@ class MutantMaker:
             yield Decorated("length", name, base, padded, base)
             yield Decorated("verified", name, base, verified, neutral)
 
-    def _find_doubt(self, operator: Operator, part: CasePart, mutant: Mutant, is_last: bool) -> str:
+    def _find_doubt(self, operator: Operator, part: case_audit.CasePart, mutant: Mutant, is_last: bool) -> str:
         """Why a mutant may be right; nothing if it is certainly wrong."""
         if reason := MAY_BE_RIGHT.get(operator.name, ""):
             return reason

@@ -17,19 +17,10 @@ from carob.features.audit.operators.base import Subject
 from carob.features.audit.operators.catalog import EVERY_OPERATOR
 from carob.features.audit.run_audit import differ
 from carob.features.audit.survivors import evidence
+from carob.features.graders import model
 from carob.features.graders.asking import Asker, Reviews, VerdictStore, read_reviews
 from carob.features.graders.base import Grade, Grader
 from carob.features.graders.biases import BiasTally
-from carob.features.graders.model import (
-    AcceptedMutant,
-    ClaimFigures,
-    FormFigures,
-    GraderAudit,
-    GraderFault,
-    OperatorFigures,
-    TraceFigures,
-    UnauditedTrace,
-)
 from carob.features.graders.mutants import CLAIMS, GraderMutant, MutantMaker, claim_of
 from carob.model.trace import Trace
 from carob.redaction.redactor import Redactor
@@ -61,7 +52,7 @@ class _Operator:
 
     certain: Count = field(default_factory=Count)
     figures: Counter[str] = field(default_factory=Counter)
-    shortest: list[tuple[int, str, AcceptedMutant]] = field(default_factory=list)
+    shortest: list[tuple[int, str, model.AcceptedMutant]] = field(default_factory=list)
 
 
 OnProgress = Callable[[int, int], None]
@@ -92,14 +83,14 @@ class GraderAuditor:
         self._form_examples: dict[str, str] = {}
         self._biases = BiasTally()
         self._redactor = redactor
-        self._faults: list[GraderFault] = []
-        self._unaudited: list[UnauditedTrace] = []
+        self._faults: list[model.GraderFault] = []
+        self._unaudited: list[model.UnauditedTrace] = []
         self._counts: Counter[str] = Counter()
         self._gives_scores = False
         self._another: Subject | None = None
         self._of_trace: dict[str, list[int]] = {}
         self._accepted_of_trace: Counter[str] = Counter()
-        self._traces: list[TraceFigures] = []
+        self._traces: list[model.TraceFigures] = []
         self._score: float | None = None
 
     def add(self, subject: Subject) -> None:
@@ -133,13 +124,13 @@ class GraderAuditor:
             self._claims.setdefault(claim, Counter())[caught, tried] += 1
         if len(self._traces) < MOST_TRACES:
             tried = sum(counted for _, counted in self._of_trace.values())
-            self._traces.append(TraceFigures(subject.case.id, tried, dict(self._accepted_of_trace)))
+            self._traces.append(model.TraceFigures(subject.case.id, tried, dict(self._accepted_of_trace)))
         self._another = subject
 
-    def result(self, grader: str, sources: Sequence[str]) -> GraderAudit:
+    def result(self, grader: str, sources: Sequence[str]) -> model.GraderAudit:
         """The figures, once every trace was added."""
         examples = self._shortest()
-        return GraderAudit(
+        return model.GraderAudit(
             grader=grader,
             sources=tuple(sources),
             seed=self._options.seed,
@@ -166,7 +157,7 @@ class GraderAuditor:
             unaudited_examples=tuple(self._unaudited),
         )
 
-    def _shortest(self) -> Iterator[AcceptedMutant]:
+    def _shortest(self) -> Iterator[model.AcceptedMutant]:
         """The shortest accepted trace of each operator, then the next one of each."""
         ranked = [sorted(self._tally(name).shortest, key=lambda entry: entry[:2], reverse=True) for name in ABOUT]
         for entries in zip_longest(*ranked):
@@ -182,7 +173,7 @@ class GraderAuditor:
     def _note_fault(self, subject: Subject, asked: str, grade: Grade) -> None:
         self._counts["faults"] += 1
         text = self._redactor.text
-        fault = GraderFault(
+        fault = model.GraderFault(
             trace_id=subject.case.id,
             asked=text(asked),
             kind=grade.kind or "bad-verdict",
@@ -242,7 +233,7 @@ class GraderAuditor:
         rank = -size - (1 << 40) * bool(mutant.doubt)
         if len(shortest) == EXAMPLES and (rank, name) <= shortest[0][:2]:
             return
-        example = AcceptedMutant(
+        example = model.AcceptedMutant(
             id=name,
             trace_id=subject.case.id,
             operator=mutant.operator,
@@ -282,21 +273,21 @@ class GraderAuditor:
     def _set_aside(self, subject: Subject, reason: str) -> None:
         self._counts["unaudited"] += 1
         if len(self._unaudited) < EXAMPLES:
-            self._unaudited.append(UnauditedTrace(subject.case.id, self._redactor.text(reason)))
+            self._unaudited.append(model.UnauditedTrace(subject.case.id, self._redactor.text(reason)))
 
     def _tally(self, name: str) -> _Operator:
         return self._operators.setdefault(name, _Operator())
 
-    def _operator_figures(self) -> Iterator[OperatorFigures]:
+    def _operator_figures(self) -> Iterator[model.OperatorFigures]:
         for name, about in ABOUT.items():
             tally = self._tally(name)
             if tally.certain.tried or tally.figures["uncertain"] or tally.figures["reviewed"]:
                 figures = {key: tally.figures[key] for key in ("uncertain", "uncertain_refused", "reviewed", "unmoved")}
-                yield OperatorFigures(
+                yield model.OperatorFigures(
                     name=name, about=about, claim=claim_of(name), caught=tally.certain.rate, **figures
                 )
 
-    def _claim_figures(self) -> Iterator[ClaimFigures]:
+    def _claim_figures(self) -> Iterator[model.ClaimFigures]:
         bounds = self._options.min_caught
         for name, about in CLAIMS.items():
             counts = self._claims.get(name, Counter())
@@ -308,11 +299,11 @@ class GraderAuditor:
                     pass_rate({((runs, 1),): count for runs, count in counts.items()}) if counts else Estimate(0, 0, 1)
                 )
                 rounded = Estimate(*(round(value, 4) for value in share))
-                yield ClaimFigures(name=name, about=about, caught=caught, tried=tried, share=rounded, bound=bound)
+                yield model.ClaimFigures(name=name, about=about, caught=caught, tried=tried, share=rounded, bound=bound)
 
-    def _form_figures(self, forms: Mapping[str, Counter[str]]) -> Iterator[FormFigures]:
+    def _form_figures(self, forms: Mapping[str, Counter[str]]) -> Iterator[model.FormFigures]:
         for name, counts in forms.items():
-            yield FormFigures(name, counts["tried"], counts["wrong"], self._form_examples.get(name, ""))
+            yield model.FormFigures(name, counts["tried"], counts["wrong"], self._form_examples.get(name, ""))
 
 
 def audit_grader(
@@ -324,7 +315,7 @@ def audit_grader(
     options: GraderAuditOptions,
     redactor: Redactor,
     on_progress: OnProgress | None = None,
-) -> GraderAudit:
+) -> model.GraderAudit:
     """Audit a grader on recorded traces; it is closed in the end."""
     store = None
     try:

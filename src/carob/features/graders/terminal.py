@@ -10,17 +10,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Final, TextIO
 
+from carob.features.graders import report
 from carob.features.graders.model import GraderAudit
-from carob.features.graders.report import (
-    basis,
-    grader_html,
-    grader_json,
-    grader_markdown,
-    grader_sections,
-    headline,
-    remarks,
-    verdict,
-)
 from carob.reports.artifacts import open_atomic, safe_stem
 from carob.reports.escaping import terminal
 from carob.terminal.screen import BOLD, GREEN, RED, paint, show, wants_colour
@@ -53,7 +44,7 @@ def show_grader_audit(audit: GraderAudit, folder: Path) -> int:
     """Write the reports, print what the audit shows, and give the exit code."""
     folder.mkdir(parents=True, exist_ok=True)
     stem = f"{safe_stem(audit.grader)[:STEM]}.grader-audit"
-    writers = {"json": grader_json, "md": grader_markdown, "html": grader_html}
+    writers = {"json": report.grader_json, "md": report.grader_markdown, "html": report.grader_html}
     with ExitStack() as stack:
         files = [stack.enter_context(open_atomic(folder / f"{stem}.{end}")) for end in writers]
         for file, write in zip(files, writers.values(), strict=True):
@@ -67,10 +58,10 @@ def show_grader_audit(audit: GraderAudit, folder: Path) -> int:
 def grader_lines(audit: GraderAudit, *, colour: bool = False) -> Iterator[str]:
     """The whole report, line by line."""
     yield paint(f"Audit of the grader {terminal(audit.grader)}", BOLD, colour)
-    yield f"  {basis(audit)}"
-    yield from section_lines(grader_sections(audit), "the reports", colour=colour)
+    yield f"  {report.basis(audit)}"
+    yield from section_lines(report.grader_sections(audit), "the reports", colour=colour)
     yield ""
-    yield headline(audit)
-    yield from remarks(audit)
-    if gate := verdict(audit):
+    yield report.headline(audit)
+    yield from report.remarks(audit)
+    if gate := report.verdict(audit):
         yield paint(terminal(gate), BOLD + (RED if audit.unmet else GREEN), colour)

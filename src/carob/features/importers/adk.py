@@ -17,7 +17,6 @@ TRAJECTORY, RESPONSE = "tool_trajectory_avg_score", "response_match_score"
 DEFAULTS: Mapping[str, Any] = {TRAJECTORY: 1.0, RESPONSE: 0.8}
 MATCHES = {"EXACT": "ordered", "IN_ORDER": "in_order", "ANY_ORDER": "superset", "0": "ordered"}
 MATCHES |= {"1": "in_order", "2": "superset"}
-_LEGACY = ("query", "data")
 
 
 class _Call(TypedDict, total=False):

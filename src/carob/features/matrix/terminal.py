@@ -10,16 +10,8 @@ from typing import Final
 
 import click
 
+from carob.features.matrix import report
 from carob.features.matrix.model import Matrix, MatrixCell, RowKind
-from carob.features.matrix.report import (
-    cell_words,
-    describe_against,
-    describe_column,
-    headline,
-    matrix_html,
-    matrix_json,
-    matrix_markdown,
-)
 from carob.reports.artifacts import open_atomic, safe_stem, stamp, utc_now
 from carob.reports.escaping import terminal
 from carob.terminal.screen import BOLD, GREEN, RED, YELLOW, paint, show, wants_colour
@@ -44,7 +36,7 @@ def show_matrix_page(matrix: Matrix, folder: Path) -> None:
     """Print a matrix that was just run, and write its page next to the journals."""
     name = f"{safe_stem(PurePath(matrix.suite).stem)}-matrix-{stamp(utc_now())}.html"
     with open_atomic(folder / name) as out:
-        out.write(matrix_html(matrix))
+        out.write(report.matrix_html(matrix))
     click.echo()
     show_matrix(matrix, "terminal", None)
     click.echo(f"  {terminal(str(out.path))}")
@@ -53,23 +45,23 @@ def show_matrix_page(matrix: Matrix, folder: Path) -> None:
 def _format_as(matrix: Matrix, form: str) -> bytes:
     if form == "terminal":
         return "".join(f"{line}\n" for line in matrix_lines(matrix)).encode()
-    return {"json": matrix_json, "markdown": matrix_markdown, "html": matrix_html}[form](matrix)
+    return {"json": report.matrix_json, "markdown": report.matrix_markdown, "html": report.matrix_html}[form](matrix)
 
 
 def matrix_lines(matrix: Matrix, *, colour: bool = False) -> Iterator[str]:
     """The whole matrix, line by line."""
-    yield paint(terminal(headline(matrix), LINE), BOLD, colour)
+    yield paint(terminal(report.headline(matrix), LINE), BOLD, colour)
     for letter, column in zip(_letters(), matrix.columns, strict=False):
         models = f" ({', '.join(column.models)})" if column.models else ""
-        figures = "; ".join(describe_column(column))
+        figures = "; ".join(report.describe_column(column))
         yield f"  {letter}  {terminal(column.label + models, LINE)}: {terminal(figures, LINE)}"
-        if against := describe_against(matrix, column):
+        if against := report.describe_against(matrix, column):
             yield f"     {terminal(against, LINE)}"
     rows = [row for row in matrix.rows if row.kind is RowKind.OUTCOME]
     if rows:
         names = [terminal(row.id, NAME) for row in rows[:ROWS]]
         wide = max(map(len, names))
-        cells = [[cell_words(cell) for cell in row.cells] for row in rows[:ROWS]]
+        cells = [[report.cell_words(cell) for cell in row.cells] for row in rows[:ROWS]]
         widths = [max(len(row[number]) for row in cells) for number in range(len(matrix.columns))]
         yield ""
         heads = "  ".join(f"{letter:<{size}}" for letter, size in zip(_letters(), widths, strict=False))

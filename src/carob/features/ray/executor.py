@@ -22,16 +22,7 @@ from carob.engine.processes.messages import (
     for_runner,
 )
 from carob.engine.work import CaseResult
-from carob.features.ray.cluster import (
-    PATIENCE,
-    ClusterLostError,
-    check_reachable,
-    count_processors,
-    error_line,
-    import_ray,
-    join_cluster,
-    needed_addresses,
-)
+from carob.features.ray import cluster
 from carob.model.run import Item
 from carob.model.trace import TraceError
 from carob.redaction.redactor import Redactor
@@ -105,7 +96,7 @@ class RayExecutor(Executor):
             self._watch.cancel()
         if self._connected is None:
             return
-        await asyncio.wait({self._connected}, timeout=PATIENCE)
+        await asyncio.wait({self._connected}, timeout=cluster.PATIENCE)
         if self._connected.done():
             await asyncio.wait({self._left}, timeout=LEAVE)
 
@@ -129,15 +120,15 @@ class RayExecutor(Executor):
             self._loop.call_soon_threadsafe(action, *arguments)
 
     def _connect(self) -> None:
-        self._ray = import_ray()
-        self._ours = join_cluster(self._address, self._ray)
+        self._ray = cluster.import_ray()
+        self._ours = cluster.join_cluster(self._address, self._ray)
         self._prepare(self._ray)
 
     def _prepare(self, ray: Any) -> None:
         from carob.features.ray import shard
 
-        self._needed = needed_addresses(ray)
-        self._processors = count_processors(ray)
+        self._needed = cluster.needed_addresses(ray)
+        self._processors = cluster.count_processors(ray)
         self.slots = self._processors if self._exact else min(self._total, 2 * self._processors * LARGEST)
         remote = ray.remote(num_cpus=1, max_retries=0)
         answer = for_runner(ray.get(remote(shard.probe).remote(self._start, self._folder)))
@@ -177,7 +168,7 @@ class RayExecutor(Executor):
                 for answers in ready:
                     self._collect(answers)
         except Exception as error:  # noqa: BLE001 - no one joins this thread; the cases get the error
-            self._tell(self._lose, error_line(error))
+            self._tell(self._lose, cluster.error_line(error))
 
     def _submit(self) -> None:
         """Keep every slot of the cluster busy and the same number of tasks waiting, and no more."""
@@ -198,7 +189,7 @@ class RayExecutor(Executor):
         except StopIteration:
             self._on_lost(answers, shard, "its task ended without it")
         except self._ray.exceptions.RayError as error:
-            self._on_lost(answers, shard, error_line(error))
+            self._on_lost(answers, shard, cluster.error_line(error))
         else:
             messages = [for_runner(line) for line in batch]
             self._loop.call_soon_threadsafe(self._deliver, shard, messages)
@@ -207,8 +198,10 @@ class RayExecutor(Executor):
         """The task is over: what it still owes is to be done by another."""
         del self._shards[answers]
         with suppress(OSError):
-            check_reachable(self._ray.get_runtime_context().gcs_address)  # else Ray would wait for it, deaf to all else
-            self._processors = count_processors(self._ray)
+            cluster.check_reachable(
+                self._ray.get_runtime_context().gcs_address
+            )  # else Ray would wait for it, deaf to all else
+            self._processors = cluster.count_processors(self._ray)
         delivered = threading.Event()
         self._loop.call_soon_threadsafe(self._queue_again, shard, why, delivered)
         delivered.wait()
@@ -234,7 +227,7 @@ class RayExecutor(Executor):
 
     def _lose(self, why: str) -> None:
         self._gone = True
-        self._give_up(ClusterLostError(f"the Ray cluster was lost: {why}."))
+        self._give_up(cluster.ClusterLostError(f"the Ray cluster was lost: {why}."))
 
     def _give_up(self, error: BaseException) -> None:
         self._closing = True
@@ -247,7 +240,7 @@ class RayExecutor(Executor):
 async def _answers(address: str) -> bool:
     host, _, port = address.rpartition(":")
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(cluster.PATIENCE):
             _, writer = await asyncio.open_connection(host, int(port))
     except OSError:
         return False

@@ -15,19 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from carob.engine.executors import Executor, Job
-from carob.engine.processes.messages import (
-    Assignment,
-    Finished,
-    Frames,
-    Refused,
-    Start,
-    Started,
-    build_error,
-    encode,
-    read_assignment,
-    read_start,
-    refusal,
-)
+from carob.engine.processes import messages
 from carob.engine.work import CaseResult
 from carob.errors import CarobError
 from carob.features.ray.cluster import ClusterLostError
@@ -53,20 +41,20 @@ class Joined(Struct, frozen=True, tag="joined"):
     slots: int
 
 
-_for_runner = msgspec.json.Decoder(Joined | Refused | Started | Finished).decode
+_for_runner = msgspec.json.Decoder(Joined | messages.Refused | messages.Started | messages.Finished).decode
 
 
 class RayProcess(Executor):
     """A `RayExecutor` in another process. When that ends, all cases that it still owes end with ClusterLostError."""
 
-    def __init__(self, start: Start, *, address: str | None, total: int, exact: bool) -> None:
+    def __init__(self, start: messages.Start, *, address: str | None, total: int, exact: bool) -> None:
         self.slots = 1
-        self._first = (msgspec.json.encode(Cluster(address, total, exact)), encode(start))
+        self._first = (msgspec.json.encode(Cluster(address, total, exact)), messages.encode(start))
         self._jobs: dict[int, Job] = {}
         self._tokens = 0
         self._error: CarobError | None = None
         self._process: subprocess.Popen[bytes] | None = None
-        self._frames = Frames(self._receive, lambda: self._give_up(ClusterLostError(f"{ENDED}.")))
+        self._frames = messages.Frames(self._receive, lambda: self._give_up(ClusterLostError(f"{ENDED}.")))
         self._joined: asyncio.Future[None]
 
     async def open(self) -> None:
@@ -86,7 +74,7 @@ class RayProcess(Executor):
         job = Job(item, attempt, on_started, asyncio.get_running_loop().create_future())
         self._tokens += 1
         self._jobs[self._tokens] = job
-        self._frames.send(encode(Assignment(self._tokens, item, attempt)))
+        self._frames.send(messages.encode(messages.Assignment(self._tokens, item, attempt)))
         return await job.future
 
     async def close(self) -> None:
@@ -102,12 +90,12 @@ class RayProcess(Executor):
 
     def _receive(self, frame: bytes) -> None:
         message = _for_runner(frame)
-        if isinstance(message, Refused):
-            self._give_up(build_error(message))
+        if isinstance(message, messages.Refused):
+            self._give_up(messages.build_error(message))
         elif isinstance(message, Joined):
             self.slots = message.slots
             self._joined.set_result(None)
-        elif isinstance(message, Started):
+        elif isinstance(message, messages.Started):
             self._jobs[message.token].begin()
         else:
             self._jobs.pop(message.token).finish(message.done)
@@ -132,7 +120,7 @@ class _Host:
     """The other end: it carries out what it is sent on the cluster, until the client is gone."""
 
     def __init__(self) -> None:
-        self.frames = Frames(self._receive, lambda: self._ended.set())
+        self.frames = messages.Frames(self._receive, lambda: self._ended.set())
         self._ended = asyncio.Event()
         self._first: deque[bytes] = deque()
         self._begun = asyncio.Event()
@@ -141,7 +129,7 @@ class _Host:
 
     async def serve(self) -> None:
         await self._begun.wait()
-        cluster, start = msgspec.json.decode(self._first[0], type=Cluster), read_start(self._first[1])
+        cluster, start = msgspec.json.decode(self._first[0], type=Cluster), messages.read_start(self._first[1])
         self._executor = RayExecutor(
             start, Redactor(start.secrets), address=cluster.address, total=cluster.total, exact=cluster.exact
         )
@@ -149,9 +137,9 @@ class _Host:
             try:
                 await self._executor.open()
             except CarobError as error:
-                self.frames.send(encode(refusal(error)))
+                self.frames.send(messages.encode(messages.refusal(error)))
             else:
-                self.frames.send(encode(Joined(self._executor.slots)))
+                self.frames.send(messages.encode(Joined(self._executor.slots)))
             self.frames.flush()
             await self._ended.wait()
         finally:
@@ -163,19 +151,19 @@ class _Host:
             if len(self._first) == 2:
                 self._begun.set()
             return
-        task = asyncio.create_task(self._carry_out(read_assignment(frame)))
+        task = asyncio.create_task(self._carry_out(messages.read_assignment(frame)))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
 
-    async def _carry_out(self, work: Assignment) -> None:
+    async def _carry_out(self, work: messages.Assignment) -> None:
         try:
             done = await self._executor.run(
-                work.item, work.attempt, lambda _: self.frames.send(encode(Started(work.token)))
+                work.item, work.attempt, lambda _: self.frames.send(messages.encode(messages.Started(work.token)))
             )
         except CarobError as error:
-            self.frames.send(encode(refusal(error)))
+            self.frames.send(messages.encode(messages.refusal(error)))
         else:
-            self.frames.send(encode(Finished(work.token, done)))
+            self.frames.send(messages.encode(messages.Finished(work.token, done)))
 
 
 async def _serve(descriptor: int) -> None:

@@ -24,15 +24,7 @@ from carob.evidence.exports.spool import (
     find_session,
 )
 from carob.evidence.spans.otlp import SpanRecord
-from carob.features.watch.tables import (
-    ConversationRow,
-    HeldConversation,
-    HeldSizes,
-    NotedJudgement,
-    Stop,
-    StoreLimits,
-    open_tables,
-)
+from carob.features.watch import tables
 from carob.text.wording import shorten
 
 OVERHEAD: Final = 300
@@ -61,7 +53,7 @@ class SpanStore:
     """The spans in one folder. One process uses it at a time; its methods may be called from any thread."""
 
     def __init__(
-        self, folder: Path, limits: StoreLimits, clock: Callable[[], float], *, quiet: float, resend: float
+        self, folder: Path, limits: tables.StoreLimits, clock: Callable[[], float], *, quiet: float, resend: float
     ) -> None:
         """Open it, or make it for this user alone. Raises ConfigError.
 
@@ -75,7 +67,7 @@ class SpanStore:
         self._bytes = self._spans = 0
         self.counts: Counter[str] = Counter()
         """What became of spans and conversations since it was opened."""
-        self._database = open_tables(folder)
+        self._database = tables.open_tables(folder)
         self._begin()
         held = self._run("SELECT coalesce(sum(bytes), 0), coalesce(sum(spans), 0) FROM conversations").fetchone()
         self._bytes, self._spans = held
@@ -106,10 +98,10 @@ class SpanStore:
         self._run("INSERT INTO alive VALUES (?)", now)
 
     @property
-    def stops(self) -> list[Stop]:
+    def stops(self) -> list[tables.Stop]:
         """The times in which Carob did not run, as long as spans of before are held."""
         with self._lock:
-            return [Stop(*row) for row in self._run("SELECT began, ended FROM stops ORDER BY began")]
+            return [tables.Stop(*row) for row in self._run("SELECT began, ended FROM stops ORDER BY began")]
 
     def accept(self, records: Sequence[SpanRecord]) -> int:
         """Write down spans; how many of them belong to conversations that cannot be held."""
@@ -157,7 +149,7 @@ class SpanStore:
 
     def _find_conversation(
         self, trace: str, records: Sequence[SpanRecord], counts: Counter[str]
-    ) -> tuple[ConversationRow, bool]:
+    ) -> tuple[tables.ConversationRow, bool]:
         """Whose a trace is, and whether it was judged: that of the session that a span of it names, else its own."""
         session = next(filter(None, map(find_session, records)), None)
         if session is not None and len(session) > LONGEST_NAME:
@@ -171,7 +163,7 @@ class SpanStore:
             return self._move(trace, known[0], session, counts), bool(known[2])
         return self._row(known[0]), bool(known[2])
 
-    def _find_or_begin(self, name: str, has_session: bool, counts: Counter[str]) -> ConversationRow:
+    def _find_or_begin(self, name: str, has_session: bool, counts: Counter[str]) -> tables.ConversationRow:
         key = _hash(f"{'session' if has_session else 'trace'} {name}")
         if (row := self._find_row(key)) is not None:
             return row
@@ -184,7 +176,7 @@ class SpanStore:
         is_full = self._count("conversations WHERE due IS NOT NULL") >= self._limits.conversations
         return self._drop(row, TOO_MANY, counts) if is_full else row
 
-    def _move(self, trace: str, before: bytes, session: str, counts: Counter[str]) -> ConversationRow:
+    def _move(self, trace: str, before: bytes, session: str, counts: Counter[str]) -> tables.ConversationRow:
         """A span says of which session its trace is, which was a conversation of its own until now."""
         old, new = self._row(before), self._find_or_begin(session, True, counts)
         self._run("UPDATE traces SET conversation = ?, session = ? WHERE trace = ?", new.id, session, trace)
@@ -200,7 +192,7 @@ class SpanStore:
         )
         return self._row(new.id)
 
-    def _why_too_much(self, row: ConversationRow, counts: Counter[str]) -> str:
+    def _why_too_much(self, row: tables.ConversationRow, counts: Counter[str]) -> str:
         """Why a conversation that grew cannot be held; room is made by letting go of what was judged."""
         if row.spans > self._limits.spans:
             return TOO_LONG
@@ -219,12 +211,12 @@ class SpanStore:
                     self._run("UPDATE conversations SET let_go = 1 WHERE id = ?", key)
                     counts["conversations_let_go"] += 1
 
-    def _remove_spans(self, row: ConversationRow) -> None:
+    def _remove_spans(self, row: tables.ConversationRow) -> None:
         self._run(f"DELETE FROM spans WHERE {_OF_CONVERSATION}", row.id)
         self._run("UPDATE conversations SET spans = 0, bytes = 0 WHERE id = ?", row.id)
         self._bytes, self._spans = self._bytes - row.size, self._spans - row.spans
 
-    def _drop(self, row: ConversationRow, why: str, counts: Counter[str]) -> ConversationRow:
+    def _drop(self, row: tables.ConversationRow, why: str, counts: Counter[str]) -> tables.ConversationRow:
         """No span of the conversation is held any more: it is reported as unknown, whatever else comes of it."""
         self._remove_spans(row)
         now = self._clock()
@@ -244,7 +236,7 @@ class SpanStore:
             ).fetchall()
         return [row[0] for row in rows]
 
-    def load(self, key: bytes) -> HeldConversation | None:
+    def load(self, key: bytes) -> tables.HeldConversation | None:
         """A conversation with its spans; None if it is part of another one by now."""
         with self._lock:
             row = self._find_row(key)
@@ -258,15 +250,15 @@ class SpanStore:
                     spans = self._run("SELECT data FROM spans WHERE trace = ? ORDER BY began, rowid", trace)
                     if records := [decode_span(data) for (data,) in spans]:
                         traces.append(SpooledTrace(trace, "", records, {}))
-            return HeldConversation(row, SpooledConversation(session, traces))
+            return tables.HeldConversation(row, SpooledConversation(session, traces))
 
-    def postpone(self, held: HeldConversation, until: float) -> None:
+    def postpone(self, held: tables.HeldConversation, until: float) -> None:
         """Look at a conversation later, unless something new comes before."""
         with self._transaction():
             query = "UPDATE conversations SET due = ? WHERE id = ? AND changes = ?"
             self._run(query, until, held.row.id, held.row.changes)
 
-    def note_judgement(self, held: HeldConversation, judgement: NotedJudgement | None) -> bool:
+    def note_judgement(self, held: tables.HeldConversation, judgement: tables.NotedJudgement | None) -> bool:
         """Write down that a conversation was judged as it was held, or that it is none of an agent.
 
         False if it became a part of another one meanwhile, with which it will be judged.
@@ -321,23 +313,23 @@ class SpanStore:
                 self._run("DELETE FROM traces WHERE conversation = ?", key)
                 self._run("DELETE FROM conversations WHERE id = ?", key)
 
-    def measure(self) -> HeldSizes:
+    def measure(self) -> tables.HeldSizes:
         """How much is held now."""
         with self._lock:
             held = self._count("conversations WHERE bytes > 0")
             waiting = self._count("conversations WHERE due IS NOT NULL")
-            return HeldSizes(waiting, held, self._spans, self._bytes, self._count("reports"))
+            return tables.HeldSizes(waiting, held, self._spans, self._bytes, self._count("reports"))
 
     def _count(self, where: str) -> int:
         return int(self._run(f"SELECT count(*) FROM {where}").fetchone()[0])
 
-    def _find_row(self, key: bytes) -> ConversationRow | None:
+    def _find_row(self, key: bytes) -> tables.ConversationRow | None:
         row = self._run(f"SELECT {_COLUMNS} FROM conversations WHERE id = ?", key).fetchone()
-        return ConversationRow(*row) if row is not None else None
+        return tables.ConversationRow(*row) if row is not None else None
 
-    def _row(self, key: bytes) -> ConversationRow:
+    def _row(self, key: bytes) -> tables.ConversationRow:
         """A conversation that is there, as the transaction has seen."""
-        return ConversationRow(*self._run(f"SELECT {_COLUMNS} FROM conversations WHERE id = ?", key).fetchone())
+        return tables.ConversationRow(*self._run(f"SELECT {_COLUMNS} FROM conversations WHERE id = ?", key).fetchone())
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

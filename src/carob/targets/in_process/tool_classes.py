@@ -10,17 +10,8 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, cast
 
+from carob.targets.in_process import result_forms
 from carob.targets.in_process.cases import RunningCase
-from carob.targets.in_process.result_forms import (
-    ContextResult,
-    LangChainResult,
-    McpResult,
-    PlainForm,
-    ResultObject,
-    TextForRefusal,
-    ToolOutput,
-    ToolUseResult,
-)
 
 OWNER = "_carob_owner"
 """Where a tool that was handed over keeps how to find the run or the guard that its calls are of."""
@@ -82,7 +73,7 @@ class ToolClass(NamedTuple):
     """Whether subclasses have methods of their named instead of those of the class."""
     validators: frozenset[str] = frozenset()
     """Functions that look at the arguments first: what they raise never came to the tool itself."""
-    form: type[PlainForm] = PlainForm
+    form: type[result_forms.PlainForm] = result_forms.PlainForm
     attribute: bool = False
     """Whether the method is a value that each object has for itself."""
     hands_on: Callable[[Any], bool] = lambda tool: False
@@ -214,21 +205,21 @@ def _read_mcp(session: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) ->
 
 LANGCHAIN = ToolClass(
     "langchain_core.tools.base", "BaseTool", ("run", "arun"), _read_langchain, ("_run", "_arun"), _read_langchain_inner,
-    in_subclasses=True, form=LangChainResult, names=_own_name,
+    in_subclasses=True, form=result_forms.LangChainResult, names=_own_name,
 )  # fmt: skip
 TOOL_CLASSES = (
     LANGCHAIN,
     ToolClass(
         "agents.tool", "FunctionTool", ("on_invoke_tool",), _read_openai,
-        attribute=True, hands_on=_is_built_by_decorator, names=_own_name, form=TextForRefusal,
+        attribute=True, hands_on=_is_built_by_decorator, names=_own_name, form=result_forms.TextForRefusal,
     ),
     ToolClass(
         "agents.tool", "_FailureHandlingFunctionToolInvoker", ("_invoke_tool_impl",), _read_openai_invoker,
-        attribute=True, validators=frozenset({"_prepare_arguments"}), form=TextForRefusal,
+        attribute=True, validators=frozenset({"_prepare_arguments"}), form=result_forms.TextForRefusal,
     ),
     ToolClass(
         "pydantic_ai.toolsets.abstract", "AbstractToolset", ("call_tool",), _read_pydantic_ai,
-        in_subclasses=True, hands_on=_is_no_leaf, form=TextForRefusal,
+        in_subclasses=True, hands_on=_is_no_leaf, form=result_forms.TextForRefusal,
     ),
     ToolClass("pydantic_ai.tools", "Tool", (), _read_plain, names=_own_name, owned="function_schema"),
     ToolClass(
@@ -241,10 +232,10 @@ TOOL_CLASSES = (
     ),
     ToolClass(
         "llama_index.core.tools.types", "BaseTool", ("call", "acall"), _read_llamaindex,
-        in_subclasses=True, form=ToolOutput, names=lambda tool: (tool.metadata.get_name(),),
+        in_subclasses=True, form=result_forms.ToolOutput, names=lambda tool: (tool.metadata.get_name(),),
     ),
     ToolClass(
-        "agno.tools.function", "FunctionCall", ("execute", "aexecute"), _read_agno, form=ResultObject,
+        "agno.tools.function", "FunctionCall", ("execute", "aexecute"), _read_agno, form=result_forms.ResultObject,
     ),
     ToolClass(
         "autogen_core.tools._base", "BaseTool", ("run_json",), _read_autogen,
@@ -252,7 +243,7 @@ TOOL_CLASSES = (
     ),
     ToolClass(
         "strands.types.tools", "AgentTool", ("stream", "invoke"), _read_strands, in_subclasses=True,
-        form=ToolUseResult, names=lambda tool: (tool.tool_name,),
+        form=result_forms.ToolUseResult, names=lambda tool: (tool.tool_name,),
     ),
     ToolClass(
         "smolagents.tools", "Tool", ("__call__",), _read_smolagents, in_subclasses=True, names=_own_name,
@@ -271,13 +262,13 @@ TOOL_CLASSES = (
     ),
     ToolClass(
         "semantic_kernel.functions.kernel_function_from_method", "KernelFunctionFromMethod", ("_invoke_internal",),
-        _read_semantic_kernel, validators=frozenset({"gather_function_parameters"}), form=ContextResult,
+        _read_semantic_kernel, validators=frozenset({"gather_function_parameters"}), form=result_forms.ContextResult,
         names=_own_name,
     ),
     ToolClass(
         "agent_framework._tools", "FunctionTool", ("__call__",), _read_plain, names=_own_name,
     ),
-    ToolClass("mcp.client.session", "ClientSession", ("call_tool",), _read_mcp, form=McpResult),
+    ToolClass("mcp.client.session", "ClientSession", ("call_tool",), _read_mcp, form=result_forms.McpResult),
     # It sends a call again with what the server asked for: that is one call.
-    ToolClass("mcp.client.client", "Client", ("call_tool",), _read_mcp, form=McpResult),
+    ToolClass("mcp.client.client", "Client", ("call_tool",), _read_mcp, form=result_forms.McpResult),
 )  # fmt: skip

@@ -11,7 +11,6 @@ from pathlib import Path
 from msgspec import structs
 
 from carob.evidence.exports.carob_records import CAROB
-from carob.evidence.exports.files import find_files
 from carob.evidence.exports.reading import name_format, read_conversations
 from carob.evidence.exports.record import RecordedConversation
 from carob.model.suite import Case
@@ -75,11 +74,6 @@ class ExportedTraces:
 def is_export(path: str | Path) -> bool:
     """Whether a file is of a platform or of messages; recordings of Carob are read with their cases."""
     return name_format(path, OWN_KEYS) not in ("", CAROB.name)
-
-
-def has_exports(folder: Path) -> bool:
-    """Whether a file of a folder is of a platform or of messages."""
-    return any(map(is_export, find_files(folder)))
 
 
 def is_recorded(path: str | Path) -> bool:

@@ -21,21 +21,7 @@ from typing import TypeAlias
 from weakref import WeakKeyDictionary, WeakSet
 
 from carob.checks.catalog import CheckCatalog
-from carob.engine.processes.messages import (
-    LENGTH,
-    Assignment,
-    Finished,
-    Frames,
-    InFlight,
-    Ready,
-    Refused,
-    Returned,
-    Start,
-    encode,
-    read_assignment,
-    read_start,
-    refusal,
-)
+from carob.engine.processes import messages
 from carob.engine.work import TIMEOUT, CaseResult, finish_case, run_case, timeout_trace
 from carob.errors import CarobError
 from carob.redaction.redactor import Redactor
@@ -43,7 +29,7 @@ from carob.targets.base import RunContext, Target
 from carob.targets.catalog import build
 from carob.targets.config import WIRE_KINDS
 
-Send = Callable[[Finished | Returned], None]
+Send = Callable[[messages.Finished | messages.Returned], None]
 
 BUSY = 0.5
 """A time-out is not believed if the process was computing for this share of it: in Python, only one at a time can."""
@@ -60,7 +46,7 @@ class Running:
 
     __slots__ = ("__weakref__", "assignment", "begun", "context", "cpu", "given_up", "held_before")
 
-    def __init__(self, assignment: Assignment, held_before: float, cpu: float) -> None:
+    def __init__(self, assignment: messages.Assignment, held_before: float, cpu: float) -> None:
         item = assignment.item
         self.assignment = assignment
         self.context = RunContext(
@@ -106,7 +92,9 @@ class CaseSlots:
     that wait are given back, and the runner replaces this process when those that were begun have ended.
     """
 
-    def __init__(self, start: Start, target: Target, catalog: CheckCatalog, send: Send, in_flight: InFlight) -> None:
+    def __init__(
+        self, start: messages.Start, target: Target, catalog: CheckCatalog, send: Send, in_flight: messages.InFlight
+    ) -> None:
         self.running: dict[asyncio.Task[None], Running] = {}
         self.settings = start.settings
         self.times = LoopTimes()
@@ -118,7 +106,7 @@ class CaseSlots:
         self._catalog = catalog
         self._send = send
         self._in_flight = in_flight
-        self._waiting: deque[Assignment] = deque()
+        self._waiting: deque[messages.Assignment] = deque()
         self._idle: deque[asyncio.Future[None]] = deque()
         self._tasks: list[asyncio.Task[None]] = []
         self._last_end = 0.0
@@ -130,9 +118,9 @@ class CaseSlots:
         for task in self._tasks:
             task.add_done_callback(self._lane_ended)
 
-    def take(self, assignment: Assignment) -> None:
+    def take(self, assignment: messages.Assignment) -> None:
         if self._ending:
-            self._send(Returned(assignment.token))
+            self._send(messages.Returned(assignment.token))
             return
         self._waiting.append(assignment)
         if self._idle:
@@ -159,7 +147,7 @@ class CaseSlots:
             running.given_up = True
             self._end()
             result = self.end_overrun(running, " and ignored its cancellation")
-            self._send(Finished(running.assignment.token, result, deaf=True))
+            self._send(messages.Finished(running.assignment.token, result, deaf=True))
 
     async def _lane(self, slot: int) -> None:
         me = asyncio.current_task()
@@ -194,9 +182,9 @@ class CaseSlots:
         if result.error == TIMEOUT:
             self._end()
             if self._concurrency > 1 and not self._is_live and self._others_may_be_to_blame(running):
-                self._send(Returned(token, alone=True))
+                self._send(messages.Returned(token, alone=True))
                 return
-        self._send(Finished(token, result))
+        self._send(messages.Finished(token, result))
 
     def _others_may_be_to_blame(self, running: Running) -> bool:
         if not self.running and self._last_end < running.begun:
@@ -207,7 +195,7 @@ class CaseSlots:
     def _end(self) -> None:
         self._ending = True
         while self._waiting:
-            self._send(Returned(self._waiting.popleft().token))
+            self._send(messages.Returned(self._waiting.popleft().token))
 
 
 PERIOD = 0.05
@@ -277,8 +265,8 @@ def serve(channel: int, words: int, in_flight_file: int) -> None:
     sock = socket.socket(fileno=channel)
     os.register_at_fork(after_in_child=lambda: _let_go(sock, words))
     inbox: Inbox = asyncio.Queue()
-    frames = Frames(inbox.put_nowait, lambda: inbox.put_nowait(None))
-    in_flight = InFlight(in_flight_file)
+    frames = messages.Frames(inbox.put_nowait, lambda: inbox.put_nowait(None))
+    in_flight = messages.InFlight(in_flight_file)
     with asyncio.Runner() as runner:
         try:
             runner.run(_serve(sock, inbox, frames, words, in_flight))
@@ -288,12 +276,14 @@ def serve(channel: int, words: int, in_flight_file: int) -> None:
             _die(frames, error)
 
 
-async def _serve(sock: socket.socket, inbox: Inbox, frames: Frames, words: int, in_flight: InFlight) -> None:
+async def _serve(
+    sock: socket.socket, inbox: Inbox, frames: messages.Frames, words: int, in_flight: messages.InFlight
+) -> None:
     await asyncio.get_running_loop().create_connection(lambda: frames, sock=sock)
     first = await inbox.get()
     if first is None:
         return
-    start = read_start(first)
+    start = messages.read_start(first)
     sys.path[:] = [*start.path, *(entry for entry in sys.path if entry not in start.path)]
     if start.folder:
         with suppress(OSError):  # on another machine it may not be there
@@ -305,15 +295,15 @@ async def _serve(sock: socket.socket, inbox: Inbox, frames: Frames, words: int, 
         target = build(start.target)
         await target.open()
     except CarobError as error:
-        frames.send(encode(refusal(error)))
+        frames.send(messages.encode(messages.refusal(error)))
         await inbox.get()
         return
-    frames.send(encode(Ready()))
-    slots = CaseSlots(start, target, catalog, lambda message: frames.send(encode(message)), in_flight)
+    frames.send(messages.encode(messages.Ready()))
+    slots = CaseSlots(start, target, catalog, lambda message: frames.send(messages.encode(message)), in_flight)
 
     def on_stuck(running: Running) -> None:
         result = slots.end_overrun(running, " and blocked the event loop")
-        _speak_and_die(words, Finished(running.assignment.token, result, last=True))
+        _speak_and_die(words, messages.Finished(running.assignment.token, result, last=True))
 
     watchdog = Watchdog(slots, on_stuck)
     slots.open()
@@ -324,13 +314,13 @@ async def _serve(sock: socket.socket, inbox: Inbox, frames: Frames, words: int, 
     try:
         await target.close()
     except CarobError as error:
-        _speak(words, refusal(error))
+        _speak(words, messages.refusal(error))
 
 
 async def _take_all(inbox: Inbox, slots: CaseSlots) -> None:
     """Hand every case on until the runner hangs up."""
     while (message := await inbox.get()) is not None:
-        slots.take(read_assignment(message))
+        slots.take(messages.read_assignment(message))
 
 
 def _let_go(sock: socket.socket, words: int) -> None:
@@ -341,7 +331,7 @@ def _let_go(sock: socket.socket, words: int) -> None:
         os.close(words)
 
 
-def _die(frames: Frames, error: BaseException) -> None:
+def _die(frames: messages.Frames, error: BaseException) -> None:
     """End at once, with what is known said and no case finish_case: the runner has to run them again."""
     with suppress(Exception):
         frames.flush()
@@ -352,12 +342,12 @@ def _die(frames: Frames, error: BaseException) -> None:
     os._exit(code if isinstance(code, int) else 1)
 
 
-def _speak(words: int, last: Finished | Refused) -> None:
-    payload = memoryview(LENGTH.pack(len(line := encode(last))) + line)
+def _speak(words: int, last: messages.Finished | messages.Refused) -> None:
+    payload = memoryview(messages.LENGTH.pack(len(line := messages.encode(last))) + line)
     while payload:
         payload = payload[os.write(words, payload) :]
 
 
-def _speak_and_die(words: int, last: Finished) -> None:
+def _speak_and_die(words: int, last: messages.Finished) -> None:
     _speak(words, last)
     signal.raise_signal(signal.SIGKILL)

@@ -19,6 +19,7 @@ from msgspec import structs
 from carob.errors import ConfigError
 from carob.evidence.merge import merge_processes
 from carob.evidence.process_log import ProcessLog, read_process_log
+from carob.features.coding.workspaces import snapshot
 from carob.features.coding.workspaces.case_workspace import (
     CaseWorkspace,
     remove_left_over,
@@ -26,16 +27,6 @@ from carob.features.coding.workspaces.case_workspace import (
     why_no_processes,
 )
 from carob.features.coding.workspaces.commands import run_command
-from carob.features.coding.workspaces.snapshot import (
-    MOST_CHANGES,
-    Snapshot,
-    TooLargeError,
-    as_text,
-    compare,
-    copy_folder,
-    read_file,
-    take_snapshot,
-)
 from carob.model.check import CheckSpec
 from carob.model.suite import Case
 from carob.model.trace import TextLoss, Trace
@@ -119,10 +110,10 @@ class WithWorkspace(WrappedTarget):
         else:
             workspace.remove()
 
-    def _prepare(self, workspace: CaseWorkspace, case: Case) -> Snapshot:
+    def _prepare(self, workspace: CaseWorkspace, case: Case) -> snapshot.Snapshot:
         """Copy the folder and set it up; its files as the agent will find them."""
         settings = self._settings
-        copy_folder(self._source, workspace.folder, settings.max_files, settings.max_mb << 20)
+        snapshot.copy_folder(self._source, workspace.folder, settings.max_files, settings.max_mb << 20)
         for line in settings.setup:
             done = run_command(workspace, line, workspace.environment(self._config.env), settings.setup_seconds)
             if done.exit_code != 0:
@@ -131,17 +122,19 @@ class WithWorkspace(WrappedTarget):
                 raise TargetError("workspace", message, detail=done.output)
         if "processes" in self._config.evidence and not why_no_processes():
             workspace.watch_processes(datagrams=any(spec.name == "network" for spec in _specs(case)))
-        before = take_snapshot(workspace.folder)
+        before = snapshot.take_snapshot(workspace.folder)
         sleep(TICK)
         for path in before if settings.setup else ():
-            data = read_file(workspace.folder, path)
-            if data is not None and data != read_file(self._source, path):
+            data = snapshot.read_file(workspace.folder, path)
+            if data is not None and data != snapshot.read_file(self._source, path):
                 stash = workspace.before / path
                 stash.parent.mkdir(parents=True, exist_ok=True)
                 stash.write_bytes(data)
         return before
 
-    def _look(self, case: Case, workspace: CaseWorkspace, before: Snapshot, trace: Trace, *, ended: bool) -> Trace:
+    def _look(
+        self, case: Case, workspace: CaseWorkspace, before: snapshot.Snapshot, trace: Trace, *, ended: bool
+    ) -> Trace:
         """The trace with what became of the workspace."""
         workspace.end_processes()
         asked = _Asked(case)
@@ -175,26 +168,26 @@ class WithWorkspace(WrappedTarget):
         self,
         evidence: WorkspaceEvidence,
         workspace: CaseWorkspace,
-        before: Snapshot,
+        before: snapshot.Snapshot,
         asked: _Asked,
         cuts: dict[str, TextLoss],
     ) -> WorkspaceEvidence:
         try:
-            after = take_snapshot(workspace.folder, before, self._settings.max_files)
-            home = take_snapshot(workspace.home, workspace.home_before, self._settings.max_files)
-        except TooLargeError as error:
+            after = snapshot.take_snapshot(workspace.folder, before, self._settings.max_files)
+            home = snapshot.take_snapshot(workspace.home, workspace.home_before, self._settings.max_files)
+        except snapshot.TooLargeError as error:
             cuts["files"] = TextLoss(str(error))
             return evidence
         ignored = partial(matches_any, self._ignored)
         read_before = partial(_read_first, (workspace.before, self._source))
-        changes = compare(before, after, ignored, read_before, partial(read_file, workspace.folder))
-        at_home = compare(workspace.home_before or {}, home, ignored, _read_nothing, _read_nothing)
-        if len(changes) > MOST_CHANGES or len(at_home) > MOST_CHANGES:
-            cuts["files"] = TextLoss(f"only the first {MOST_CHANGES:,} changed files were kept")
+        changes = snapshot.compare(before, after, ignored, read_before, partial(snapshot.read_file, workspace.folder))
+        at_home = snapshot.compare(workspace.home_before or {}, home, ignored, _read_nothing, _read_nothing)
+        if len(changes) > snapshot.MOST_CHANGES or len(at_home) > snapshot.MOST_CHANGES:
+            cuts["files"] = TextLoss(f"only the first {snapshot.MOST_CHANGES:,} changed files were kept")
         return structs.replace(
             evidence,
-            files=tuple(changes[:MOST_CHANGES]),
-            home_files=tuple(structs.replace(each, path=f"~/{each.path}") for each in at_home[:MOST_CHANGES]),
+            files=tuple(changes[: snapshot.MOST_CHANGES]),
+            home_files=tuple(structs.replace(each, path=f"~/{each.path}") for each in at_home[: snapshot.MOST_CHANGES]),
             found=dict(asked.find_files(workspace.folder, after)),
         )
 
@@ -218,7 +211,7 @@ class WithWorkspace(WrappedTarget):
         return structs.replace(evidence, processes=log.processes, writes=log.writes, contacts=log.contacts)
 
     def _run_after(
-        self, workspace: CaseWorkspace, before: Snapshot, asked: _Asked, ended: bool
+        self, workspace: CaseWorkspace, before: snapshot.Snapshot, asked: _Asked, ended: bool
     ) -> Iterator[tuple[str, AfterRun]]:
         """Run our own commands, with the fixture's own tests and settings back in their place."""
         home = workspace.root / "after-home"
@@ -237,10 +230,10 @@ class WithWorkspace(WrappedTarget):
             seconds = float(entry.get("seconds") or DEFAULT_SECONDS)
             yield str(entry["run"]), run_command(workspace, str(entry["run"]), environment, seconds)
 
-    def _restore(self, workspace: CaseWorkspace, before: Snapshot, patterns: Iterable[str]) -> None:
+    def _restore(self, workspace: CaseWorkspace, before: snapshot.Snapshot, patterns: Iterable[str]) -> None:
         """Put back the files of the fixture that these patterns name, and remove new ones that would hijack them."""
         patterns = tuple(patterns)
-        now = take_snapshot(workspace.folder, before)
+        now = snapshot.take_snapshot(workspace.folder, before)
         for path, entry in before.items():
             if matches_any(patterns, path) and (path not in now or now[path].digest != entry.digest):
                 source = workspace.before / path
@@ -318,12 +311,12 @@ def _resolvers() -> tuple[str, ...] | None:
 
 def _find(folder: Path, path: str) -> FoundFile:
     shown = path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    data = read_file(folder, path, FOUND_CAP + 1)
+    data = snapshot.read_file(folder, path, FOUND_CAP + 1)
     if data is None:
         return FoundFile(shown, why="it is a link, or could not be read")
     if len(data) > FOUND_CAP:
         return FoundFile(shown, why=f"it has more than {FOUND_CAP:,} bytes")
-    text = as_text(data)
+    text = snapshot.as_text(data)
     return FoundFile(shown, text, "" if text is not None else "it is not text")
 
 
@@ -332,7 +325,7 @@ def _specs(case: Case) -> Iterator[CheckSpec]:
 
 
 def _read_first(folders: Iterable[Path], path: str) -> bytes | None:
-    return next((data for folder in folders if (data := read_file(folder, path)) is not None), None)
+    return next((data for folder in folders if (data := snapshot.read_file(folder, path)) is not None), None)
 
 
 def _read_nothing(path: str) -> bytes | None:

@@ -9,15 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Required, TypedDict
 
-from carob.features.importers.tau.contracts import (
-    USER,
-    Action,
-    expect_actions,
-    expect_words,
-    expect_writes,
-    forbid_other_writes,
-    writing_tools,
-)
+from carob.features.importers.tau import contracts
 from carob.suites.diagnostics import Path
 from carob.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
 from carob.suites.formats.builder import SuiteBuilder
@@ -87,7 +79,7 @@ class Tau2(Format):
         rows, inside = _rows(file.tree)
         paths: list[Path] = [(*inside, index) if file.tree is not row else () for index, row in enumerate(rows)]
         tasks = [(task, path, _actions(task)) for task, path in zip(rows, paths, strict=True)]
-        tools = writing_tools(action for *_, actions in tasks for action in actions)
+        tools = contracts.writing_tools(action for *_, actions in tasks for action in actions)
         for task, path, actions in tasks:
             _add_case(suite, task, path, actions, tools)
         return suite.build()
@@ -106,10 +98,10 @@ def _criteria(task: Mapping[str, Any]) -> Mapping[str, Any]:
     return task.get("evaluation_criteria") or {}
 
 
-def _actions(task: Mapping[str, Any]) -> list[Action]:
+def _actions(task: Mapping[str, Any]) -> list[contracts.Action]:
     return [
-        Action(
-            f"{USER if action.get('requestor') == 'user' else ''}{action['name']}",
+        contracts.Action(
+            f"{contracts.USER if action.get('requestor') == 'user' else ''}{action['name']}",
             action["arguments"],
             action.get("compare_args"),
         )
@@ -118,7 +110,7 @@ def _actions(task: Mapping[str, Any]) -> list[Action]:
 
 
 def _add_case(
-    suite: SuiteBuilder, task: Mapping[str, Any], path: Path, actions: Sequence[Action], tools: Sequence[str]
+    suite: SuiteBuilder, task: Mapping[str, Any], path: Path, actions: Sequence[contracts.Action], tools: Sequence[str]
 ) -> None:
     at = (*path, "evaluation_criteria")
     criteria = _criteria(task)
@@ -131,10 +123,10 @@ def _add_case(
             suite.problem((*at, "reward_basis", index), message, "unknown-value")
     # Without a list of actions tau2 compares no database; with an empty one, it must be as it was.
     judges_database = "DB" in basis and criteria.get("actions") is not None
-    calls = expect_writes(actions, tools) if judges_database else []
+    calls = contracts.expect_writes(actions, tools) if judges_database else []
     if "ACTION" in basis:  # what the database shows was done needs no second call
-        calls += expect_actions([action for action in actions if "DB" not in basis or not action.writes])
-    words = expect_words(criteria.get("communicate_info") or ()) if "COMMUNICATE" in basis else {}
+        calls += contracts.expect_actions([action for action in actions if "DB" not in basis or not action.writes])
+    words = contracts.expect_words(criteria.get("communicate_info") or ()) if "COMMUNICATE" in basis else {}
     expectations: dict[str, Any] = {
         "tool_calls": calls,
         "in_any_turn": words,
@@ -152,7 +144,7 @@ def _add_case(
     case = suite.case(str(task.get("id", "")), _script(task), path, metadata=metadata, skip=skip)
     case.expect(fields, path, places)
     if judges_database:
-        forbid_other_writes(case, tools, (*at, "actions"))
+        contracts.forbid_other_writes(case, tools, (*at, "actions"))
 
 
 def _unjudged_criteria(criteria: Mapping[str, Any], basis: Sequence[str]) -> Sequence[str]:
