@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from carob.evidence import mcp_questions
+from carob.evidence import mcp_calls
 from carob.evidence.conversation_events import read_conversation
-from carob.evidence.mcp_calls import McpExchange, McpTraffic, ProxiedCall
-from carob.evidence.mcp_questions import AT_AN_ADDRESS, NO_YES, TOO_MANY, WHICH_CALL
+from carob.evidence.mcp_calls import AT_AN_ADDRESS, NO_YES, TOO_MANY, WHICH_CALL, McpExchange, McpTraffic, ProxiedCall
 from carob.model.trace import ToolCall, Trace
 from carob.rules.monitor import judge_events
 from rules.lines import contract
@@ -160,7 +159,7 @@ def test_without_sessions_equal_ids_may_be_any_question() -> None:
 
 
 def test_questions_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mcp_questions, "MOST_QUESTIONS", 2)
+    monkeypatch.setattr(mcp_calls, "MOST_QUESTIONS", 2)
     traffic = McpTraffic()
     exchange = send_call(traffic)
     for number in range(9):

@@ -8,7 +8,7 @@ import pytest
 
 from carob.model.trace import Trace
 from carob.model.verdict import CaseStatus
-from carob.scoring.guarded import GUARD, LONGEST, MOST_CALLS, GuardTally, Refusals, read_refusals
+from carob.scoring.tally import GUARD, LONGEST, MOST_CALLS, GuardTally, Refusals, read_refusals
 
 PAID: dict[str, Any] = {"tool": "pay", "rule": "look-first"}
 

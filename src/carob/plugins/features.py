@@ -56,7 +56,7 @@ class SuiteFormat:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of the viewer: a function of a PageRequest, and beside it `templates/NAME.html`, which extends base.html.
+    """A page of the viewer: a function of a PageRequest, and next to it `templates/NAME.html`, which extends base.html.
 
     `address`: `/run/{key}/NAME` for a page on a run, else `/NAME`. One with a `title` is listed on the pages of each
     run; of runs with this `option` only, if it names one.
@@ -76,7 +76,7 @@ class Page:
 class McpTool:
     """A tool of `carob mcp` that only reads: a function of texts that returns lines.
 
-    Its parameters and docstring are what a coding agent is told. What is named `suite` or `journal` is a path, held to
+    Its parameters and docstring are what a coding agent reads. What is named `suite` or `journal` is a path, held to
     the project before the function is called; without a journal, it is given the last one.
     """
 

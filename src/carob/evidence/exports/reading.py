@@ -1,26 +1,111 @@
-"""Files and folders of exports → conversations, one at a time."""
+"""Files and folders of exports → conversations, one at a time.
+
+One format fits a row, or the row is refused by naming its keys and what comes close.
+"""
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
+from typing import IO, Any
 
 from msgspec import structs
 
 from carob.evidence.exports.assembly import assemble
-from carob.evidence.exports.base import ExportFormat, ExportRow, RowCollector, TraceNotes
+from carob.evidence.exports.base import ExportFormat, ExportRow, RowCollector, Table, TraceNotes, has_key
 from carob.evidence.exports.catalog import FORMATS
 from carob.evidence.exports.files import ExportFile, Source, find_files, open_file
-from carob.evidence.exports.mlflow import MLFLOW
+from carob.evidence.exports.mlflow import MLFLOW, describe_trace, read_span
 from carob.evidence.exports.otlp import OTLP, split_requests
-from carob.evidence.exports.recognition import is_close, recognize, refuse_unknown
 from carob.evidence.exports.record import ExportError, RecordedConversation, unread_conversation
 from carob.evidence.exports.spool import SpanSpool
 from carob.evidence.exports.storage import is_address
-from carob.evidence.exports.tables import PARQUET, SQLITE, read_mlflow_database, read_parquet
 from carob.evidence.spans.otlp import SpanBatch, SpanRecord
-from carob.text.wording import did_you_mean, error_text, join_words
+from carob.providers.base import table
+from carob.providers.messages import decode_value
+from carob.system.installing import install_extra
+from carob.text.wording import did_you_mean, error_text, join_words, visible
+
+PARQUET, SQLITE = b"PAR1", b"SQLite format 3\0"
+"""How such files begin."""
+BATCH = 256
+MLFLOW_TABLES = ("spans", "trace_info", "trace_request_metadata", "trace_tags")
+_MLFLOW_SPANS = """
+SELECT trace_id, span_id, parent_span_id, name, start_time_unix_nano, end_time_unix_nano, status, content FROM spans
+"""
+
+
+def read_parquet(source: Path | IO[bytes], name: str) -> Iterator[ExportRow]:
+    """The rows of a Parquet file, which is called by its name. Raises ExportError if it cannot be read."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ModuleNotFoundError as error:
+        problem = "Parquet is read with pyarrow, which is not installed"
+        raise ExportError(problem, where=name, fix=install_extra("parquet"), slug="no-parquet") from error
+    number = 0
+    try:
+        with parquet.ParquetFile(source) as file:
+            for batch in file.iter_batches(batch_size=BATCH):
+                for value in _without_timestamps(pyarrow, batch).to_pylist():
+                    number += 1
+                    yield ExportRow(value, f"{name} [{number}]")
+    except (pyarrow.ArrowException, OSError) as error:
+        where = f"{name} after row {number}" if number else name
+        problem = f"not a whole Parquet file: {error_text(error)}"
+        raise ExportError(
+            problem, where=where, fix="Export it again: it is cut off, or another kind of file."
+        ) from error
+
+
+def _without_timestamps(pyarrow: Any, batch: Any) -> Any:
+    """A batch whose times are numbers: as objects they would lose nanoseconds, or need pandas."""
+    columns = [
+        column.cast(pyarrow.int64()) if pyarrow.types.is_timestamp(column.type) else column for column in batch.columns
+    ]
+    return pyarrow.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def read_mlflow_database(path: Path) -> Iterator[SpanRecord | TraceNotes]:
+    """The spans of mlflow's tracking store, and what its tables say of traces. It is opened for reading alone."""
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as db:
+            names = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
+            if not names.issuperset(MLFLOW_TABLES):
+                problem = "a database of SQLite, and not the tracking store of mlflow: it has no tables of spans"
+                raise ExportError(problem, where=str(path), fix="Name mlflow.db, or export it.", slug="export-format")
+            db.row_factory = sqlite3.Row
+            for info in db.execute("SELECT * FROM trace_info ORDER BY timestamp_ms, request_id"):
+                trace_id = info["request_id"]
+                yield TraceNotes(trace_id, _describe(db, dict(info)))
+                for row in db.execute(f"{_MLFLOW_SPANS} WHERE trace_id = ? ORDER BY start_time_unix_nano", (trace_id,)):
+                    yield _read_span(row)
+    except sqlite3.Error as error:
+        problem = f"the database cannot be read: {error_text(error)}"
+        raise ExportError(problem, where=str(path), fix="Copy it while mlflow does not write to it.") from error
+
+
+def _describe(db: sqlite3.Connection, info: dict[str, Any]) -> dict[str, object]:
+    """What the tables say of a trace: its session is a column of its own, or metadata, as the version has it."""
+    queries = (
+        "SELECT key, value FROM trace_request_metadata WHERE request_id = ?",
+        "SELECT key, value FROM trace_tags WHERE request_id = ?",
+    )
+    metadata, tags = (dict(map(tuple, db.execute(query, (info["request_id"],)))) for query in queries)
+    session = {"session.id": info["session_id"]} if info.get("session_id") else {}
+    return {**describe_trace(metadata, tags), **session}
+
+
+def _read_span(row: sqlite3.Row) -> SpanRecord:
+    trace_id, span_id, parent_id, name, began, ended, status, content = row
+    whole = table(decode_value(content))
+    columns = {"span_id": span_id, "parent_span_id": parent_id, "name": name, "status": whole.get("status", status)}
+    times = {"start_time_unix_nano": began, "end_time_unix_nano": ended}
+    return read_span({**whole, **columns, **times}, trace_id)
+
 
 CANNOT_READ = (ValueError, KeyError, TypeError, AttributeError, OverflowError)
 """What a reader of a format raises for a row that is not as its format says."""
@@ -246,3 +331,49 @@ def name_format(source: Source, own_keys: frozenset[str] = frozenset()) -> str:
     if format is None and own_keys.isdisjoint(row.value) and is_close(row.value, FORMATS):
         raise refuse_unknown(row.value, FORMATS, row.place)
     return format.name if format is not None else ""
+
+
+KEYS_SHOWN = 12
+KEY_CAP = 40
+
+
+def recognize(row: Table, formats: Sequence[ExportFormat]) -> ExportFormat | None:
+    """The one format of a row; None if none or several fit."""
+    fits = [format for format in formats if format.recognizes(row)]
+    return fits[0] if len(fits) == 1 else None
+
+
+def refuse_unknown(row: Table, formats: Sequence[ExportFormat], place: str) -> ExportError:
+    """Why a row is of no format, or of several."""
+    fits = [format.name for format in formats if format.recognizes(row)]
+    shown = [repr(visible(str(key)[:KEY_CAP])) for key in [*row][:KEYS_SHOWN]]
+    keys = join_words(shown, "and") if shown else "no keys"
+    more = " and others" if len(row) > KEYS_SHOWN else ""
+    if fits:
+        problem = f"its keys fit several formats of exports, {join_words(fits, 'and')}"
+        return ExportError(
+            problem, where=place, fix=f"Name the one that it is: --format {fits[0]}", slug="export-format"
+        )
+    problem = f"not a format of exports that Carob knows; it has {keys}{more}"
+    close = _find_close(row, formats)
+    hint = (
+        f"What comes closest: {close}." if close else "See docs/exports.md for the formats and how they are exported."
+    )
+    return ExportError(problem, where=place, fix=hint, slug="export-format")
+
+
+def is_close(row: Table, formats: Sequence[ExportFormat]) -> bool:
+    """Whether a row has a key by which a format is known."""
+    return bool(_find_close(row, formats))
+
+
+def _find_close(row: Table, formats: Sequence[ExportFormat]) -> str:
+    """The formats with a key that is there, and the keys that are missing."""
+    close: dict[str, str] = {}
+    for format in formats:
+        for sign in format.signs:
+            missing = [key for key in sign.keys if not has_key(row, key)]
+            if len(missing) < len(sign.keys):
+                lack = f"without {join_words(missing, 'and')}" if missing else "with other values"
+                close.setdefault(format.name, f"{format.name} ({lack})")
+    return join_words([*close.values()], "and") if close else ""

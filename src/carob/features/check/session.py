@@ -1,7 +1,8 @@
-"""A check of recorded conversations, from its options to its report."""
+"""A check of recorded conversations, from its options to its report: which rules are broken, and since when."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -14,7 +15,6 @@ from msgspec import Struct, structs
 from carob.errors import UsageError
 from carob.evidence.exports.files import Source, expand_sources
 from carob.evidence.exports.reading import read_conversations
-from carob.features.check.changes import find_changes, judge_gate
 from carob.features.check.cluster import ClusterCheck
 from carob.features.check.judging import judge_in_order
 from carob.features.check.kept import USUAL_MOST, KeptConversations
@@ -26,20 +26,104 @@ from carob.features.check.model import (
     ConversationExample,
     GroupFigures,
     GroupKey,
+    RuleChange,
     RuleReport,
+    ShareGate,
     UnknownCause,
 )
+from carob.features.check.report import check_csv, check_json
 from carob.features.check.selection import parse_since
 from carob.features.check.shards import Judged, ShardWork, split_sources
-from carob.features.check.tally import OTHERS, ConversationTally, RuleCounts, RuleTally
+from carob.features.check.tally import OTHERS, ConversationTally, RuleCounts, RuleTally, join_counts
 from carob.features.check.verdict_rows import VerdictRows
-from carob.features.check.writing import FORMATS, write_report
+from carob.features.compare.stats import independent_difference
 from carob.judging.judges import AnyPolicy, ConversationJudge, name_policy, read_judge
 from carob.options import ExecutorName
 from carob.plugins.project import Project
 from carob.redaction.named import named_redactor
 from carob.redaction.personal_data import Discretion
+from carob.reports.artifacts import open_atomic
+from carob.scoring.intervals import CONFIDENCE, pass_rate
 from carob.text.wording import join_words, quoted
+
+MOST_CHANGES = 3
+"""So many groups that differ from the others are shown of a rule."""
+
+
+def find_changes(
+    groups: Sequence[tuple[str, RuleCounts]], by: GroupKey, rules: int, show: Callable[[str], str] = str
+) -> tuple[RuleChange, ...]:
+    """Where the share of a rule changed. With so many rules, chance finds a change in 1 of 20 checks.
+
+    Over time, the place at which the shares before and after differ most; else the groups that differ from all others.
+    """
+    judged = [(name, cell) for name, cell in groups if cell.held + cell.broken and name not in (NOT_SAID, OTHERS)]
+    if len(judged) < 2:
+        return ()
+    splits = _split_in_time(judged) if by in IN_TIME else _split_by_group(judged)
+    looks = (len(judged) - 1 if by in IN_TIME else len(judged)) * max(rules, 1)
+    changes = []
+    for name, before, after in splits:
+        difference = independent_difference(before.clusters(), after.clusters(), 1 - (1 - CONFIDENCE) / looks)
+        if difference.low > 0 or difference.high < 0:
+            changes.append(RuleChange(show(name), before.figures(), after.figures(), difference, looks))
+    changes.sort(key=lambda change: -abs(change.difference.value))
+    return tuple(changes[:MOST_CHANGES])
+
+
+def _split_in_time(groups: Sequence[tuple[str, RuleCounts]]) -> Iterator[tuple[str, RuleCounts, RuleCounts]]:
+    """All before and all since the day at which the two differ most, measured in standard errors."""
+    ordered = sorted(groups, key=lambda group: group[0])
+    broken, judged = sum(cell.broken for _, cell in ordered), sum(cell.held + cell.broken for _, cell in ordered)
+    best, at = -1.0, 1
+    old_broken = old_judged = 0
+    for place, (_, cell) in enumerate(ordered[:-1], 1):
+        old_broken += cell.broken
+        old_judged += cell.held + cell.broken
+        distance = _distance(old_broken, old_judged, broken - old_broken, judged - old_judged)
+        if distance > best:
+            best, at = distance, place
+    yield (
+        ordered[at][0],
+        join_counts([cell for _, cell in ordered[:at]]),
+        join_counts([cell for _, cell in ordered[at:]]),
+    )
+
+
+def _distance(broken: int, judged: int, other_broken: int, other_judged: int) -> float:
+    share = (broken + other_broken) / (judged + other_judged)
+    spread = math.sqrt(share * (1 - share) * (1 / judged + 1 / other_judged))
+    return abs(broken / judged - other_broken / other_judged) / spread if spread else 0.0
+
+
+def _split_by_group(groups: Sequence[tuple[str, RuleCounts]]) -> Iterator[tuple[str, RuleCounts, RuleCounts]]:
+    """Each group against all others together; of many, those that differ most."""
+    whole = join_counts([cell for _, cell in groups])
+    judged = whole.held + whole.broken
+
+    def difference(entry: tuple[str, RuleCounts]) -> float:
+        cell = entry[1]
+        n = cell.held + cell.broken
+        return _distance(cell.broken, n, whole.broken - cell.broken, judged - n) if judged > n else 0.0
+
+    for name, cell in sorted(groups, key=difference, reverse=True)[:MOST_CHANGES]:
+        yield name, join_counts([other for other_name, other in groups if other_name != name]), cell
+
+
+def judge_gate(rule: str, cell: RuleCounts, most: float, rules: int) -> ShareGate | None:
+    """Whether at most this share of conversations breaks a rule, at 95 % for all rules together.
+
+    What is unknown counts against the gate: it is met only if they could all be broken, and broken only if they could
+    all have held. None for a rule that nothing triggered.
+    """
+    if not (cell.held or cell.broken or cell.unknown):
+        return None
+    confidence = 1 - (1 - CONFIDENCE) / max(rules, 1)
+    high = pass_rate(cell.clusters(unknown_is=(1, 1)), confidence).high
+    low = pass_rate(cell.clusters(unknown_is=(0, 1)), confidence).low
+    side = "met" if high <= most else "broken" if low > most else "undecided"
+    return ShareGate(rule, side, low, high)  # type: ignore[arg-type]
+
 
 MOST_ROWS: Final = 400
 """So many groups are in a report; of more, those with the greatest share of broken conversations."""
@@ -238,3 +322,21 @@ def _order_groups(groups: Iterable[tuple[str, RuleCounts]], by: GroupKey | None)
 
     ordered = sorted(groups, key=place)
     yield from ordered[:MOST_ROWS] if by not in IN_TIME else ordered[-MOST_ROWS:]
+
+
+FORMATS: Final = (".html", ".json", ".csv")
+
+
+def write_report(report: CheckReport, path: Path) -> None:
+    """Write a report in the format of its suffix."""
+    data = render_report(report, path)
+    with open_atomic(path, replace=True, elsewhere="choose another file") as out:
+        out.write(data)
+
+
+def render_report(report: CheckReport, path: Path) -> bytes:
+    if path.suffix == ".html":
+        from carob.features.check.page import check_page  # late: templates take time to load
+
+        return check_page(report)
+    return check_csv(report) if path.suffix == ".csv" else check_json(report)

@@ -1,9 +1,9 @@
-"""Counting what runs show of the tools, effects, rules and faults that are declared."""
+"""Counting what runs show of the tools, effects, rules and faults that are declared, and the gaps to act on."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -15,8 +15,8 @@ from carob.checks.effects.claims import NoFalseSuccess
 from carob.checks.effects.outcome import Outcome
 from carob.features.coverage import model
 from carob.features.coverage.assertions import CaseMention, find_mentions, settle_mention, spec_key
-from carob.features.coverage.gaps import find_unasserted, find_uncalled
 from carob.features.coverage.kinds import KindsOfSuite
+from carob.features.coverage.model import Gap, ToolCoverage
 from carob.features.coverage.schema_classes import OUTSIDE, SchemaArgument, read_arguments
 from carob.model.check import CheckSpec
 from carob.model.faults import FAULT_KINDS, STUBBED, Fault
@@ -24,6 +24,8 @@ from carob.model.run import CaseRecord
 from carob.model.suite import Suite
 from carob.model.trace import ToolCall, Trace
 from carob.model.verdict import RULE_CHECKS, Status
+from carob.reports.escaping import encode
+from carob.suites.formats.carob1 import Carob1
 from carob.text.prose.claims import claims
 from carob.text.tool_names import (
     ANY_EFFECT,
@@ -34,7 +36,7 @@ from carob.text.tool_names import (
     is_helper,
     is_named,
 )
-from carob.text.wording import pluralize
+from carob.text.wording import count, pluralize
 from carob.text.words import WordLists
 
 MOST_TOOLS: Final = 2000
@@ -284,8 +286,10 @@ class CoverageMeter:
             return
         if not self._schemas:
             yield NO_SCHEMAS
-        for entry, count in self._unobserved.items():
-            yield model.UnobservedPart(entry.what, f"{entry.why} ({pluralize(count, 'conversation')})", entry.fix)
+        for entry, conversations in self._unobserved.items():
+            yield model.UnobservedPart(
+                entry.what, f"{entry.why} ({pluralize(conversations, 'conversation')})", entry.fix
+            )
         for tool in tools:
             if tool.arguments_unseen:
                 why = f"the arguments of {pluralize(tool.arguments_unseen, 'call')} were not observed"
@@ -341,3 +345,34 @@ def _fault_name(kind: str, hits: str) -> str:
 
 def _name_of(fault: Fault) -> str:
     return _fault_name(fault.kind, fault.hits)
+
+
+def find_unasserted(tools: Iterable[ToolCoverage], suite: Suite) -> Iterator[Gap]:
+    """Tools that were called, and of which no case requires a call."""
+    for tool in tools:
+        if tool.called and not tool.asserted:
+            seen = f"called {count(tool.called)} times" if tool.called > 1 else "called once"
+            if tool.alternative:
+                seen += f", one of several that will do in {pluralize(tool.alternative, 'case')}"
+            yield Gap(tool.name, seen, tool.called_in or "a new case", _line_to_add(tool, suite))
+
+
+def find_uncalled(tools: Iterable[ToolCoverage], suite: Suite) -> Iterator[Gap]:
+    """Tools that the agent is offered, and that no recorded conversation called."""
+    for tool in tools:
+        if tool.offered and not tool.called:
+            seen = "requested, never run" if tool.refused else "never called"
+            if tool.asserted:
+                seen += f", though required by {pluralize(tool.asserted, 'case')}"
+            elif tool.forbidden:
+                seen += f", forbidden in {pluralize(tool.forbidden, 'case')}"
+            yield Gap(tool.name, seen, "a new case", _line_to_add(tool, suite))
+
+
+def _line_to_add(tool: ToolCoverage, suite: Suite) -> str:
+    """The key of `expected` that requires a call, as the format of the suite knows it."""
+    name = encode(tool.name).decode()
+    if suite.format != Carob1.name:
+        return f"tool_calls_any: [{name}]"
+    success = ", success: true" if tool.succeeded or not tool.called else ""
+    return f"tool_calls: [{{tool: {name}{success}}}]"

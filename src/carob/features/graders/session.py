@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, groupby
 from pathlib import Path
 
 from msgspec import Struct
 
 from carob.checks.catalog import catalog_for
 from carob.engine import rescoring
+from carob.engine.recorded_runs import open_runs
 from carob.errors import UsageError
 from carob.features.audit.judging import Allowance
+from carob.features.audit.operators.base import Subject
 from carob.features.graders.calling import GraderSettings, open_grader
 from carob.features.graders.model import GraderAudit
-from carob.features.graders.mutants import CLAIMS
+from carob.features.graders.mutants import CLAIMS, bare_subject
 from carob.features.graders.run_audit import GraderAuditOptions, OnProgress, audit_grader
-from carob.features.graders.sources import read_subjects
+from carob.journal.reader import Journal
+from carob.model.suite import judged_part
+from carob.model.verdict import CaseStatus
+from carob.plugins.project import Project
 from carob.targets.config import Config
+from carob.text.file_names import suggest_file
 from carob.text.wording import did_you_mean, join_words
 
 ALL = "all"
@@ -74,3 +82,36 @@ def parse_min_caught(bounds: Iterable[str | float]) -> dict[str, float]:
             raise UsageError(f"--min-caught: {number!r} is not a share.", fix=fix, slug="bad-option")
         parsed[name] = share
     return parsed
+
+
+def read_subjects(paths: Sequence[str], project: Project, seed: int) -> Iterator[Subject]:
+    """The traces of all sources. Those of a journal know their cases, which sharpens what is made of them.
+
+    Raises UsageError at once where nothing is named or a file is not there.
+    """
+    if not paths:
+        fix = "Name journals, recordings or exports after the grader."
+        raise UsageError("there is no trace to audit the grader on.", fix=fix, slug="no-traces")
+    for path in paths:
+        if not os.path.exists(path):
+            raise UsageError("no such file or folder.", where=path, fix=suggest_file(path), slug="no-traces")
+    return chain.from_iterable(_read(path, project, seed) for path in paths)
+
+
+def _read(path: str, project: Project, seed: int) -> Iterator[Subject]:
+    journals, others = open_runs(path, project)
+    for journal in journals:
+        yield from _of_journal(journal, seed)
+    for number, trace in enumerate(chain.from_iterable(others), 1):
+        yield bare_subject(trace, number, seed)
+
+
+def _of_journal(journal: Journal, seed: int) -> Iterator[Subject]:
+    """Of each case the first repeat that passed, else the first."""
+    for _, group in groupby(journal.records(), key=lambda record: record.index):
+        first = None
+        for record in group:
+            if first is None or (first.status is not CaseStatus.PASS and record.status is CaseStatus.PASS):
+                first = record
+        if first is not None and not first.case.skip:
+            yield Subject(judged_part(first.case), first.trace, seed)

@@ -22,7 +22,7 @@ from mcp.types import INVALID_REQUEST, ErrorData, JSONRPCError, ToolAnnotations
 
 from carob.errors import CarobError
 from carob.features.mcp.places import ProjectFolder
-from carob.features.mcp.tools import CarobTools, OfferedTool
+from carob.features.mcp.tools import CarobTools, ServedTool
 from carob.redaction.redactor import Redactor
 from carob.reports.escaping import terminal
 from carob.text.wording import pluralize
@@ -78,7 +78,7 @@ def build_server(root: Path, redactor: Redactor, *, allow_run: bool) -> MCPServe
     return server
 
 
-def _guard(tool: OfferedTool, redactor: Redactor) -> Callable[..., Awaitable[str]]:
+def _guard(tool: ServedTool, redactor: Redactor) -> Callable[..., Awaitable[str]]:
     """A tool whose arguments and answer are bounded, and whose errors are one line without a traceback."""
 
     @wraps(tool.function)

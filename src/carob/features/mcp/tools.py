@@ -36,7 +36,7 @@ LONGEST_RUN = 900.0
 _BAD = (CaseStatus.ERROR, CaseStatus.FAIL, CaseStatus.PARTIAL)
 
 
-class OfferedTool(NamedTuple):
+class ServedTool(NamedTuple):
     """A tool of the server. `writes`: it runs the agent, and is there only if that is allowed."""
 
     name: str
@@ -51,16 +51,16 @@ class CarobTools:
     def __init__(self, folder: ProjectFolder) -> None:
         self._folder = folder
 
-    def catalog(self) -> tuple[OfferedTool, ...]:
+    def catalog(self) -> tuple[ServedTool, ...]:
         """Every tool, the one that is needed most first."""
         of_features = [tool for feature in all_features() for tool in feature.mcp_tools]
         return (
-            OfferedTool("explain_failure", self.explain_failure, "Explain a failure"),
-            OfferedTool("list_suites", self.list_suites, "List suites"),
-            OfferedTool("list_cases", self.list_cases, "List cases"),
-            OfferedTool("validate", self.validate, "Validate a suite"),
-            *(OfferedTool(tool.name, self._confine(load(tool.loads)), tool.title) for tool in of_features),
-            OfferedTool("run_cases", self.run_cases, "Run cases", writes=True),
+            ServedTool("explain_failure", self.explain_failure, "Explain a failure"),
+            ServedTool("list_suites", self.list_suites, "List suites"),
+            ServedTool("list_cases", self.list_cases, "List cases"),
+            ServedTool("validate", self.validate, "Validate a suite"),
+            *(ServedTool(tool.name, self._confine(load(tool.loads)), tool.title) for tool in of_features),
+            ServedTool("run_cases", self.run_cases, "Run cases", writes=True),
         )
 
     def _confine(self, function: Callable[..., object]) -> Callable[..., object]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from threading import Timer
 from time import sleep
 from typing import Any, cast
 
@@ -26,12 +27,12 @@ from carob.features.coding.workspaces.case_workspace import (
     require_sandbox,
     why_no_processes,
 )
-from carob.features.coding.workspaces.commands import run_command
 from carob.model.check import CheckSpec
 from carob.model.suite import Case
 from carob.model.trace import TextLoss, Trace
 from carob.model.workspace import AfterRun, FoundFile, WorkspaceEvidence
 from carob.targets.base import RunContext, Target, TargetError
+from carob.targets.child_process import Child
 from carob.targets.config import TargetConfig, place_of
 from carob.targets.user_code import DaemonThreads
 from carob.targets.workspace_settings import WorkspaceSettings
@@ -348,3 +349,45 @@ def name_path(places: tuple[tuple[str, str], ...], ignored: tuple[str, ...], pat
 def _is_ignored(patterns: tuple[str, ...], path: str) -> bool:
     """Whether a file or a folder is ignored: a folder is if all in it is."""
     return matches_any(patterns, path) or matches_any(patterns, f"{path}/")
+
+
+OUTPUT = 1 << 14
+"""So much of the end of an output is kept."""
+
+
+def run_command(workspace: CaseWorkspace, line: str, environment: Mapping[str, str], seconds: float) -> AfterRun:
+    """Run a line by the shell in the workspace, with a deadline; nothing of it is left running."""
+    lines: list[bytes] = []
+    size = 0
+
+    def take(data: bytes) -> None:
+        nonlocal size
+        lines.append(data)
+        size += len(data) + 1
+        while size - len(lines[0]) - 1 > OUTPUT and len(lines) > 1:
+            size -= len(lines.pop(0)) + 1
+
+    argv = workspace.argv(["/bin/sh", "-c", f"{{ {line}\n}} 2>&1"], watched=False)
+    child = Child(argv, workspace.folder, dict(environment))
+    overran: list[bool] = []
+
+    def stop() -> None:
+        overran.append(True)
+        child.stop()
+
+    timer = Timer(seconds, stop)
+    timer.daemon = True
+    timer.start()
+    try:
+        ended = child.run(take)
+    except OSError as error:
+        return AfterRun(why=f"it could not be started: {error}")
+    finally:
+        timer.cancel()
+        workspace.end_processes()
+    output = b"\n".join(lines)[-OUTPUT:].decode("utf-8", "replace") or ended.stderr
+    if overran:
+        return AfterRun(output=output, why=f"it took longer than {seconds:g} s")
+    if stopped := workspace.why_stopped():
+        return AfterRun(output=output, why=stopped)
+    return AfterRun(ended.returncode, output)

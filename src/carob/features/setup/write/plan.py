@@ -16,22 +16,99 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
-from carob.checks.catalog import catalog_for
+import msgspec
+
+from carob.checks.catalog import CheckCatalog, catalog_for
+from carob.checks.page.ui import Ui, grammar
+from carob.checks.telemetry import Telemetry
 from carob.engine.request import ResumeKeywords
 from carob.errors import ArtifactError, CarobError, UsageError
 from carob.features.draft.draft import DraftOptions
 from carob.features.draft.session import adraft_target
 from carob.features.setup.inspect.catalog import GREETING
-from carob.features.setup.survey.findings import FoundAgent, Survey
+from carob.features.setup.inspect.inspection import inline, key
+from carob.features.setup.survey.findings import FoundAgent, FoundSuite, Survey
 from carob.features.setup.survey.probe import Probe, ask_agent, ask_target
 from carob.features.setup.survey.survey import OUR_OWN
 from carob.features.setup.write import texts
-from carob.features.setup.write.open_checks import HOOK_FILE, context_hook, open_checks, with_hook
+from carob.model.check import CheckSpec
+from carob.model.suite import Case
 from carob.plugins.project import Project
 from carob.redaction.named import without_secrets
+from carob.suites import loads
 from carob.suites.formats.catalog import find_format
 from carob.system.unfinished_files import create_unfinished, give_name
 from carob.targets.config import TargetConfig, read_config
+from carob.text.wording import pluralize, visible
+
+HOOK_FILE = "carob_hooks.py"
+SETUP = "carob_hooks:setup"
+EMPTY = {"text": '"test"', "int": "0", "float": "0.0", "bool": "False", "list": "[]", "table": "{}"}
+MOST = 30
+
+
+def open_checks(survey: Survey, name: str, catalog: CheckCatalog, *, has_log: bool) -> list[str]:
+    """Lines of carob.toml, one for each check of the live app's eval sets that cannot be decided yet."""
+    specs = [found for suite in survey.suites if suite.is_live for found in _checks(survey, suite, catalog)]
+    sentences: dict[str, list[str]] = {}
+    for case_id, spec in specs:
+        args = msgspec.json.decode(spec.args)
+        sentence = args.get("sentence", "") if spec.name == Ui.name else ""
+        if sentence and not grammar(sentence):
+            sentences.setdefault(sentence, []).append(case_id)
+    logged = [case_id for case_id, spec in specs if spec.name == Telemetry.name]
+    lines = list(_vocabulary(name, sentences))
+    if logged and not has_log:
+        lines += [
+            "",
+            f'# UNKNOWN without the app\'s log: `telemetry` of {_enumerate(logged)}. Set telemetry = {{ log = "..." }}',
+        ]
+    return lines
+
+
+def context_hook(fields: Sequence[str]) -> str:
+    """A module with the setup hook of a graph, each field of its context to be filled in."""
+    pairs = [field.partition(": ")[::2] for field in fields]
+    lines = "".join(f"        {json.dumps(name)}: {EMPTY.get(kind, 'None')},  # {kind}\n" for name, kind in pairs)
+    return f'''"""Carob calls `setup` before each case: what it returns is the context of the graph. Fill it in."""
+
+
+def setup() -> dict[str, object]:
+    return {{
+{lines}    }}
+'''
+
+
+def with_hook(table: Mapping[str, object]) -> dict[str, object]:
+    """The table of a graph whose context comes from the hook, instead of the invented one."""
+    options = table.get("options")
+    kept = {name: value for name, value in options.items() if name != "context"} if isinstance(options, dict) else {}
+    return {**{name: value for name, value in table.items() if name != "options"}, "setup": SETUP} | (
+        {"options": kept} if kept else {}
+    )
+
+
+def _checks(survey: Survey, suite: FoundSuite, catalog: CheckCatalog) -> Iterator[tuple[str, CheckSpec]]:
+    path = survey.folder / suite.path
+    cases: Sequence[Case] = loads(path.read_bytes(), str(path), catalog).cases
+    yield from ((case.id, spec) for case in cases for spec in case.checks)
+
+
+def _vocabulary(name: str, sentences: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    if not sentences:
+        return
+    yield from ("", "# Sentences of `ui` that are UNKNOWN until a line says what they mean (docs/eval-sets.md):")
+    yield f"[targets.{key(name)}.ui_vocabulary]"
+    for sentence, cases in list(sentences.items())[:MOST]:
+        yield f'# {inline(visible(sentence))} = [{{ role = "...", name = "..." }}] # {_enumerate(cases)}'
+    if len(sentences) > MOST:
+        yield f"# and {pluralize(len(sentences) - MOST, 'sentence')} more: `carob lint` lists them"
+
+
+def _enumerate(cases: Sequence[str]) -> str:
+    names = list(dict.fromkeys(cases))
+    return visible(", ".join(names[:4])) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+
 
 REPEATS = 5
 NOT_ASKED = "it was not asked."
