@@ -302,45 +302,33 @@ class _EventReader:
             about: dict[str, Any] = {"tool": call.name, "call": name, "time": call.started_at, "message": message}
             self._add(kind="handoff", arguments=call.arguments, **about)
             return
-        self.events.append(
-            ConversationEvent(
-                kind="call",
-                index=len(self.events),
-                tool=call.name,
-                server=call.server,
-                call=name,
-                message=message,
-                stretch=self._stretch,
-                arguments=call.arguments,
-                started=call.called,
-                parallel=parallel,
-                beside_words=call.with_words,
-                time=call.started_at,
-                is_setup=self._is_setup,
-                doubt=self._doubt,
-            )
+        self._add(
+            kind="call",
+            tool=call.name,
+            server=call.server,
+            call=name,
+            message=message,
+            arguments=call.arguments,
+            started=call.called,
+            parallel=parallel,
+            beside_words=call.with_words,
+            time=call.started_at,
         )
 
     def _add_end(self, call: ToolCall, name: str, message: str) -> None:
         if call.kind == "handoff":
             return
         was_cancelled = call.success is None and call.unfinished
-        self.events.append(
-            ConversationEvent(
-                kind="cancelled" if was_cancelled else "result",
-                index=len(self.events),
-                tool=call.name,
-                server=call.server,
-                call=name,
-                message=message,
-                stretch=self._stretch,
-                success=call.success,
-                result=None if was_cancelled else call.result,
-                error=call.error,
-                time=call.started_at,
-                is_setup=self._is_setup,
-                doubt=self._doubt,
-            )
+        self._add(
+            kind="cancelled" if was_cancelled else "result",
+            tool=call.name,
+            server=call.server,
+            call=name,
+            message=message,
+            success=call.success,
+            result=None if was_cancelled else call.result,
+            error=call.error,
+            time=call.started_at,
         )
 
     def _add_words(self, turn: Trace) -> None:

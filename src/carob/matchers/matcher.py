@@ -147,14 +147,16 @@ class Entries(Matcher, Struct, frozen=True):
             yield from entry.differences(item, f"{where}[{index}]")
 
 
-class Every(Matcher, Struct, frozen=True):
-    """All of several matchers."""
-
+class _Several(Matcher, Struct, frozen=True):
     matchers: Sequence[Matcher]
 
     @property
     def about_absence(self) -> bool:
         return any(matcher.about_absence for matcher in self.matchers)
+
+
+class Every(_Several, frozen=True):
+    """All of several matchers."""
 
     @property
     def words(self) -> str:
@@ -261,14 +263,8 @@ class Contains(Matcher, Struct, frozen=True):
         return isinstance(value, list | tuple) and any(self.part.holds(entry) for entry in value)
 
 
-class AnyOf(Matcher, Struct, frozen=True):
+class AnyOf(_Several, frozen=True):
     """`$any`: at least one of these holds."""
-
-    matchers: Sequence[Matcher]
-
-    @property
-    def about_absence(self) -> bool:
-        return any(matcher.about_absence for matcher in self.matchers)
 
     @property
     def words(self) -> str:

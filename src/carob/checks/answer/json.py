@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypedDict
@@ -74,17 +74,11 @@ class AnswerJson(base.AnswerCheck, Struct, frozen=True, dict=True):
             yield CheckProblem("bad-schema", f"the schema cannot be used: {base.excerpt(str(error))}.")
 
     def judge(self, trace: Trace) -> CheckResult:
-        if why := base.unreadable(trace):
-            return self.unknown(why)
-        answer = json_answer(trace.final_message)
-        if answer.why_not:
-            return self.failed(f"{answer.why_not}: {base.quote_answer(trace)}")
-        wrong = [*map(_error_text, islice(self._compiled.iter_errors(answer.value), MOST_ERRORS))]
-        return (
-            self.failed(base.excerpt("; ".join(wrong), LONGEST_FOUND))
-            if wrong
-            else self.passed(format_value(answer.value))
-        )
+        return _judge_value(self, trace, self._judge)
+
+    def _judge(self, value: object) -> CheckResult:
+        wrong = [*map(_error_text, islice(self._compiled.iter_errors(value), MOST_ERRORS))]
+        return self.failed(base.excerpt("; ".join(wrong), LONGEST_FOUND)) if wrong else self.passed(format_value(value))
 
     @cached_property
     def _compiled(self) -> jsonschema_rs.Validator:
@@ -92,6 +86,13 @@ class AnswerJson(base.AnswerCheck, Struct, frozen=True, dict=True):
         import jsonschema_rs
 
         return jsonschema_rs.validator_for(self.schema, offline=True)
+
+
+def _judge_value(check: base.Check, trace: Trace, judge: Callable[[object], CheckResult]) -> CheckResult:
+    if why := base.unreadable(trace):
+        return check.unknown(why)
+    answer = json_answer(trace.final_message)
+    return check.failed(f"{answer.why_not}: {base.quote_answer(trace)}") if answer.why_not else judge(answer.value)
 
 
 def _error_text(error: jsonschema_rs.ValidationError) -> str:
@@ -135,12 +136,7 @@ class AnswerAt(_ValueAt, frozen=True, dict=True):
     )
 
     def judge(self, trace: Trace) -> CheckResult:
-        if why := base.unreadable(trace):
-            return self.unknown(why)
-        answer = json_answer(trace.final_message)
-        if answer.why_not:
-            return self.failed(f"{answer.why_not}: {base.quote_answer(trace)}")
-        return at_path(self, self.path, self.matcher, answer.value)
+        return _judge_value(self, trace, lambda value: at_path(self, self.path, self.matcher, value))
 
 
 def at_path(

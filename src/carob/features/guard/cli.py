@@ -18,6 +18,7 @@ from carob.errors import ExitCode
 if TYPE_CHECKING:
     from carob.features.guard.hook_events import Host
     from carob.features.guard.install import SettingsChange
+    from carob.features.guard.serve import GuardServer
 
 POLICY = click.argument("policy", type=click.Path(path_type=Path), metavar="POLICY")
 JOURNAL = click.option("--journal", type=click.Path(path_type=Path), metavar="FILE", help="Write decisions here.")
@@ -163,7 +164,7 @@ def serve(
     return _serve_until_stopped(server, port, keeps=store is not None)
 
 
-def _serve_until_stopped(server: object, port: int, *, keeps: bool) -> int:
+def _serve_until_stopped(server: GuardServer, port: int, *, keeps: bool) -> int:
     """Print the address, and serve until the program is asked to end."""
     from carob.errors import UsageError
     from carob.system.loopback_auth import new_token
@@ -173,15 +174,15 @@ def _serve_until_stopped(server: object, port: int, *, keeps: bool) -> int:
         raise UsageError(f"{TOKEN} has fewer than {SHORTEST_TOKEN} characters.", fix="Make it longer.")
     stopped = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stopped.set())
-    server.open(port, token)  # type: ignore[attr-defined]
+    server.open(port, token)
     if not keeps:
         click.echo(f"carob: {FORGETS}", err=True)
     try:
-        click.echo(server.url)  # type: ignore[attr-defined]
+        click.echo(server.url)
         sys.stdout.flush()
         stopped.wait()
     finally:
-        server.close()  # type: ignore[attr-defined]
+        server.close()
     return ExitCode.OK
 
 

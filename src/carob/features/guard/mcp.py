@@ -22,11 +22,12 @@ from carob.evidence.mcp_calls import CALL
 from carob.features.guard.conversation import GuardedConversation
 from carob.features.guard.decision import Decision
 from carob.features.guard.guard import Guard
+from carob.features.guard.serve import GuardServer
 from carob.providers.base import read_events
 from carob.proxy.forwarding import ForwardedRequest, ServiceReply
 from carob.proxy.stdio import Relay
 from carob.proxy.upstream import Upstream
-from carob.system.loopback import Connection, HttpRequest, LoopbackServer, unpack
+from carob.system.loopback import Connection, HttpRequest, unpack
 from carob.system.loopback_auth import RefusedRequest
 from carob.text.wording import quoted, shorten
 
@@ -120,28 +121,16 @@ def guard_stdio(guard: Guard, command: Sequence[str]) -> int:
         return relay.run(sys.stdin.buffer)
 
 
-class HttpGuard:
+class HttpGuard(GuardServer):
     """Guards an MCP server at an address; the agent asks it on the loopback address."""
 
     def __init__(self, guard: Guard, address: str) -> None:
-        self._guard = guard
+        super().__init__(guard)
         self._upstream = Upstream(address, "the MCP server", whole_host=True)
-        self._server = LoopbackServer(self._serve, "the guard")
+        self.path = self._upstream.path
         self._desks: dict[str, MessageGuard] = {}
         self._has_sessions = False
         self._lock = threading.Lock()
-
-    def open(self, port: int = 0, token: str = "") -> None:
-        self._server.open(port)
-        self._server.token = token or self._server.token
-
-    def close(self) -> None:
-        self._server.close()
-
-    @property
-    def url(self) -> str:
-        """What the client asks in place of the server."""
-        return self._server.url + self._upstream.path
 
     def _serve(self, connection: Connection, request: HttpRequest) -> bool:
         path = self._upstream.base + request.path or "/"

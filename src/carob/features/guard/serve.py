@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final
@@ -56,8 +57,10 @@ class DecideRequest(Struct, forbid_unknown_fields=True):
     call: AskedCall | None = None
 
 
-class DecisionServer:
-    """Answers `POST /decide`. Anything but an answer with `"allowed": true` means that the call must not be made."""
+class GuardServer(ABC):
+    """What asks a guard on the loopback address."""
+
+    path = ""
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
@@ -72,7 +75,16 @@ class DecisionServer:
 
     @property
     def url(self) -> str:
-        return self._server.url + DECIDE
+        return self._server.url + self.path
+
+    @abstractmethod
+    def _serve(self, connection: Connection, request: HttpRequest) -> bool: ...
+
+
+class DecisionServer(GuardServer):
+    """Answers `POST /decide`. Anything but an answer with `"allowed": true` means that the call must not be made."""
+
+    path = DECIDE
 
     def _serve(self, connection: Connection, request: HttpRequest) -> bool:
         status, body = self._answer(request)
