@@ -25,20 +25,11 @@ Address = Annotated[str, Meta(pattern="^https?://.")]
 
 Options = TypeVar("Options", bound=Struct)
 
-_BEHAVIOUR = (
-    *("use", "name", "python_path", "env", "setup", "teardown", "database", "ui_vocabulary", "success", "tool_names"),
-    *(
-        "agent",
-        "plain_text",
-        "ignore_tools",
-        "telemetry",
-        "mcp_record",
-        "mcp_complete",
-        "mcp_approvals",
-        "stubs",
-        "faults",
-    ),
-)
+_NEUTRAL = {
+    *("timeout", "turn_timeout", "deterministic", "kind", "spec", "root", "folder", "file", "tape", "wrap", "limits"),
+    *("version", "own_files", "keep_workspaces", "workspace", "evidence", "ignore_files", "options"),
+}
+"""Fields that change neither answers nor verdicts, or are distinguished in a way of their own."""
 HIDDEN = frozenset({"headers", "cookies", "start_env"})
 """Options whose values are distinguished in a journal but never shown."""
 WIRE_KINDS = frozenset({"http", "https", "openai", "langgraph-server", "ag-ui", "ai-sdk", "a2a"})
@@ -130,7 +121,7 @@ class TargetConfig(_TargetBase, frozen=True, kw_only=True):
 
         Not the timeouts: who raises one to finish a run does not want the finished cases run again.
         """
-        plain = {name: getattr(self, name) for name in _BEHAVIOUR}
+        plain = {name: getattr(self, name) for name in ("use", *self.__struct_fields__) if name not in _NEUTRAL}
         parts: dict[str, object] = {
             **{name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()},
             "env": _digests(dict(sorted(self.env.items()))),
