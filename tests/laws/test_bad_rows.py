@@ -12,6 +12,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 import carob
 from carob.features.check.model import CheckReport
+from carob.features.check.report import about_lines
 from features.check.conversations import conversation, write_lines, write_policy
 
 COUNT, EVERY = 2_000, 50
@@ -114,6 +115,23 @@ def test_a_file_among_others_and_the_first_row(tmp_path: Path, first: int) -> No
     (folder / "b.json").write_bytes(chat(9)[:-20])
     report = check(folder, tmp_path)
     assert (report.judged, report.unread, report.clean) == (7, 2, 5)
+
+
+def test_files_without_recordings_are_named(tmp_path: Path) -> None:
+    """What Carob wrote may be next to recordings, and nothing is passed over in silence."""
+    folder = tmp_path / "given"
+    folder.mkdir()
+    (folder / "a.jsonl").write_bytes(chat(1))
+    (folder / "notes\x1b[31m.txt").write_text("By hand.")
+    check(folder / "a.jsonl", tmp_path, outputs=[folder / "b.csv", folder / "c.json", folder / "d.parquet"])
+    report = check(folder, tmp_path)
+    names = ["b.csv", "c.json", "d.parquet", "notes\x1b[31m.txt"]
+    assert [Path(path).name for path in report.passed_over] == names
+    assert (report.judged, report.clean) == (1, 1)
+    assert f"no recordings in {folder}/b.csv, " in "\n".join(about_lines(report))
+    assert "\x1b" not in "\n".join(about_lines(report))
+    suite = {"carob": 1, "cases": [{"id": "a", "prompt": "Cancel.", "expected": {"tool_calls_any": ["cancel_order"]}}]}
+    assert carob.coverage(suite, folder).conversations == 1
 
 
 def test_spans_in_json(tmp_path: Path) -> None:

@@ -142,7 +142,6 @@ async def test_a_whole_trace_without_a_journal(file: Path, line: dict[str, Any])
         pytest.param({"case_id": "a", "unobserved": {}, "turns": [1]}, "Expected `object`", id="a-turn-of-a-trace"),
         pytest.param({"case_id": "a"}, "it has no `final_message`", id="no-answer"),
         pytest.param([1], "one object per line", id="no-object"),
-        pytest.param({"case_id": "first", "final_message": "x"}, "case 'first' is recorded twice", id="twice"),
         pytest.param({"case_id": "a", "final_message": "", "repeat": -1}, "`repeat` is a whole number", id="repeat"),
         pytest.param({"trace": {"final_message": "x"}}, "missing required field `case_id`", id="whole-trace"),
         pytest.param({"case_id": "a", "cuts": {}, "tols": 1}, "unknown key 'tols'", id="key-of-a-whole-trace"),
@@ -174,23 +173,43 @@ async def test_a_whole_trace_without_a_journal(file: Path, line: dict[str, Any])
         ),
     ],
 )
-async def test_a_bad_line_is_named_before_any_case(file: Path, line: object, message: str) -> None:
-    file.write_text("\ufeff" + lines({"case_id": "first", "final_message": "x"}) + "\n" + lines(line, line))
+async def test_bad_lines_alone_are_named_before_any_case(file: Path, line: object, message: str) -> None:
+    file.write_text("\ufeff{}\n\n" + lines(line, line))
     with pytest.raises(SuiteError) as caught:
         async with opened("replay", file.name, file.parent):
             pass
-    first, second = str(caught.value).splitlines()
+    _, first, second = str(caught.value).splitlines()
     assert first.startswith(f"{file}:3:1: ")
     assert message in first
     assert second.startswith(f"{file}:4:1: ")
     assert "the line is cut off" not in first
 
 
-async def test_a_torn_last_line_is_named(file: Path) -> None:
-    file.write_text(lines({"case_id": "a", "final_message": "x"}) + '{"case_id": "b", "final_mess')
-    with pytest.raises(SuiteError, match=rf"{file}:2:1: the line is cut off: "):
-        async with opened("replay", file.name, file.parent):
-            pass
+@pytest.mark.parametrize(
+    ("bad", "ids"),
+    [
+        pytest.param('{"case_id": "b", "final_mess', "b", id="torn"),
+        pytest.param('{"case_id": "b", "final_message": 7}', "b", id="another-type"),
+        pytest.param('{"case_id": "c", "final_message": "x"}', "c", id="twice"),
+        pytest.param('{"case_', "bd", id="of-no-known-case"),
+    ],
+)
+async def test_a_bad_line_is_an_error_of_its_case_and_the_others_are_judged(file: Path, bad: str, ids: str) -> None:
+    good = [{"case_id": name, "final_message": "x"} for name in "ac"]
+    file.write_text(lines(*good) + bad)
+    async with opened("replay", file.name, file.parent) as target:
+        for name in {*"abcd"} - {*ids} - {"b", "d"}:
+            assert (await ask(target, "p", case_id=name)).final_message == "x"
+        for name in ids:
+            with pytest.raises(TargetError, match=rf"{file}:3:1: "):
+                await ask(target, "p", case_id=name)
+
+
+async def test_a_later_attempt_counts_also_where_an_earlier_one_cannot_be_read(file: Path) -> None:
+    whole = {"case_id": "a", "final_message": "x", "unobserved": {"telemetry": "none"}}
+    file.write_text(lines(b'{"case_id": "a", "unobserved": {}, 7}', whole))
+    async with opened("replay", file.name, file.parent) as target:
+        assert (await ask(target, "p", case_id="a")).final_message == "x"
 
 
 @pytest.mark.parametrize(

@@ -266,9 +266,19 @@ def find_files(source: Source) -> Iterator[Source]:
     if not path.is_dir():
         yield path
         return
-    for below in sorted(path.rglob("*")):
-        is_hidden = any(part.startswith((".", "_")) for part in below.relative_to(path).parts)
-        if not is_hidden and _is_readable(below.name) and below.is_file() and not is_own(below):
+    yield from (below for below in _find_below(path) if _is_readable(below.name) and not is_own(below))
+
+
+def find_passed_over(source: Source) -> Iterator[Path]:
+    """The files of a folder that hold no export: by their names, or because Carob wrote them."""
+    if not is_address(source) and Path(source).is_dir():
+        yield from (below for below in _find_below(Path(source)) if not _is_readable(below.name) or is_own(below))
+
+
+def _find_below(folder: Path) -> Iterator[Path]:
+    for below in sorted(folder.rglob("*")):
+        is_hidden = any(part.startswith((".", "_")) for part in below.relative_to(folder).parts)
+        if not is_hidden and below.is_file():
             yield below
 
 

@@ -140,6 +140,8 @@ class CheckReport(Struct, frozen=True, kw_only=True):
     """Of the unknown ones, those that could not be read."""
     unread_at: tuple[str, ...] = ()
     """The places of the first of them, and why."""
+    passed_over: tuple[str, ...] = ()
+    """Files of folders that hold no recordings."""
     unguarded: int = 0
     """Conversations in which a call ran that the guard, which wrote them down, was not asked about."""
     first_unguarded: ConversationExample | None = None

@@ -12,7 +12,7 @@ from carob.features.check import model
 from carob.features.check.tally import name_moment
 from carob.reports.rows import csv_line
 from carob.scoring.intervals import Estimate
-from carob.text.wording import describe_move, join_words, pluralize
+from carob.text.wording import describe_move, join_words, pluralize, visible
 
 NOT_TESTED: Final = "not tested: nothing in these conversations triggered it"
 NOTHING_TESTED: Final = (
@@ -21,6 +21,8 @@ NOTHING_TESTED: Final = (
 )
 EXACT_USERS: Final = 200
 """Up to so many users, their number is exact."""
+MOST_NAMED: Final = 10
+"""Of the files that hold no recordings, so many are named."""
 _COLUMNS: Final = ("rule", "group", "held", "broken", "unknown", "share", "low", "high")
 
 
@@ -81,6 +83,9 @@ def about_lines(report: model.CheckReport) -> Iterator[str]:
         rest = f", and {report.unread - 1:,} more" if report.unread > 1 else ""
         count = count_words(report.unread, "conversation")
         yield f"{count} could not be read and are unknown: {report.unread_at[0]}{rest}"
+    if passed_over := report.passed_over:
+        rest = f" and {len(passed_over) - MOST_NAMED:,} more" if len(passed_over) > MOST_NAMED else ""
+        yield f"no recordings in {visible(', '.join(passed_over[:MOST_NAMED]))}{rest}"
     if report.first_unguarded is not None:
         example = report.first_unguarded
         count = count_words(report.unguarded, "conversation")

@@ -13,7 +13,7 @@ from typing import Final, get_args
 from msgspec import Struct, structs
 
 from carob.errors import UsageError
-from carob.evidence.exports.files import Source, expand_sources
+from carob.evidence.exports.files import Source, expand_sources, find_passed_over
 from carob.evidence.exports.reading import read_conversations
 from carob.features.check.cluster import ClusterCheck
 from carob.features.check.judging import judge_in_order
@@ -170,6 +170,7 @@ def check_conversations(
     judge = read_judge(policies, suite, project)
     source = _JudgedSources(judge, options)
     paths = expand_sources(sources)
+    passed_over = tuple(str(file) for path in paths for file in find_passed_over(path))
     began = time.monotonic()
     tally = ConversationTally(len(judge.names), options.by)
     discretion = Discretion(options.keep_personal_data, named_redactor())
@@ -192,6 +193,7 @@ def check_conversations(
         report = structs.replace(
             named_redactor().redact(report),
             sources=tuple(map(str, paths)),
+            passed_over=passed_over,
             policies=tuple(policy_names or project.rules),
             selected=source.selected,
             seconds=round(time.monotonic() - began, 3),

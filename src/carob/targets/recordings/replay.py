@@ -2,18 +2,19 @@
 
 A line is a trace in the short form, with `case_id` and, for the second and later runs of a case, `repeat` (1, 2, ...).
 Or it is a whole trace, which says in `unobserved` what was not seen; or holds one under `trace`, as the lines of a
-journal do: a journal can be replayed as it is, and of several attempts at a case the last one counts. Every line is
-checked before any case is run. What is kept of the file is where each case is in it, so a large file costs little
-memory. A file of OTLP JSON, as collectors write it, is replayed too, and so are result files of other tools that
-hold answers, and exports of platforms and sessions of coding agents (`recordings/`), in a file or a folder.
+journal do: a journal can be replayed as it is, and of several attempts at a case the last one counts. A line that
+cannot be read is an error of its case, and of those that no line is of. What is kept of the file is where each case is
+in it, so a large file costs little memory. A file of OTLP JSON, as collectors write it, is replayed too, and so are
+result files of other tools that hold answers, and exports of platforms and sessions of coding agents (`recordings/`),
+in a file or a folder.
 """
 
 from __future__ import annotations
 
+import re
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from io import BufferedReader
-from itertools import islice
 from typing import get_args
 
 import msgspec
@@ -64,6 +65,7 @@ class _Line(Struct):
 
 
 _line = msgspec.json.Decoder(_Line)
+_CASE_ID = re.compile(rb'(?<!\\)"case_id"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 
 class Recorded(Struct, frozen=True):
@@ -99,6 +101,9 @@ class ReplayTarget:
         self._results: dict[tuple[str, int], RecordedCase] = {}
         self._answers: RecordedAnswers | None = None
         self._provider: str | None = None
+        self._unread: list[Diagnostic] = []
+        self._unread_of: dict[str, Diagnostic] = {}
+        """What was wrong with the line of a case."""
 
     async def open(self) -> None:
         self._provider = read_options(self._config, _Options).provider
@@ -126,7 +131,11 @@ class ReplayTarget:
             raise ConfigError("a pipe cannot be replayed.", where=str(self._path), fix="Save it to a file first.")
         self._spans = OtlpRecording(str(self._path), self._file) if is_otlp(self._file) else None
         diagnostics = self._index(self._file) if self._spans is None else self._spans.index()
-        found = tuple(islice(diagnostics, PROBLEMS_CAP))
+        for problem in diagnostics:
+            self._unread.append(problem)
+            if len(self._unread) >= PROBLEMS_CAP and not self._offsets:
+                break
+        found = () if self._offsets else tuple(self._unread[:PROBLEMS_CAP])
         if found or not (self._offsets or self._spans or self._export or self._results or self._answers):
             raise (
                 SuiteError(found) if found else ConfigError("the recording contains no trace.", where=str(self._path))
@@ -188,7 +197,18 @@ class ReplayTarget:
             self._export = ExportRecording(self._path)
             self._export.load()
             return
-        yield from index_lines(str(self._path), file, self._add)
+        unread_of: list[str] = []
+
+        def add(data: bytes, offset: int) -> None:
+            try:
+                self._add(data, offset)
+            except ValueError:
+                unread_of[:] = [loads(found) for found in _CASE_ID.findall(data)[:1]]
+                raise
+
+        for problem in index_lines(str(self._path), file, add):
+            self._unread_of.update(dict.fromkeys(unread_of, problem))
+            yield problem
 
     def _add(self, data: bytes, offset: int) -> None:
         recorded = parse(data)
@@ -197,9 +217,13 @@ class ReplayTarget:
         key = _key(recorded.case_id, recorded.repeat)
         if isinstance(recorded.form, Short) and key in self._offsets:
             raise ValueError(f'case {recorded.case_id!r} is recorded twice. Number its repeats: "repeat": 1')
+        if isinstance(recorded.form, Trace):
+            self._unread_of.pop(recorded.case_id, None)
         self._offsets[key] = offset
 
     def _read(self, case: Case, repeat: int) -> Recorded:
+        if problem := self._unread_of.get(case.id):
+            raise TargetError("not-recorded", f"its recording cannot be read: {problem}")
         offset = self._offsets.get(_key(case.id, repeat))
         if self._file is None or offset is None:
             raise self._not_recorded(case.id, repeat)
@@ -221,7 +245,8 @@ class ReplayTarget:
         few = case_ids if len(case_ids) <= 1_000 else []
         named = join_words(map(quoted, few[:MOST_NAMED]), "and") if few else ""
         near = did_you_mean(case_id, few) or (f"It has {named}." if named else "")
-        return TargetError("not-recorded", f"{self._path} contains no trace of this case. {near}".rstrip())
+        unread = f"{pluralize(len(self._unread), 'line')} cannot be read: {self._unread[0]}" if self._unread else near
+        return TargetError("not-recorded", f"{self._path} contains no trace of this case. {unread}".rstrip())
 
 
 def _unreadable(error: OSError, path: str) -> ConfigError:
