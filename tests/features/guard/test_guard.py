@@ -339,3 +339,15 @@ def test_words_that_are_not_text_are_no_words(tmp_path: Path, words: Any) -> Non
     with carob.Guard(write_policy(tmp_path)).conversation() as conversation:
         conversation.user(words)
         assert "is not text" in conversation.allow("pay_invoice", {"id": "A"}).message
+
+
+def test_a_guard_without_a_store_says_once_what_a_restart_forgets(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "carob.guard")
+    with carob.Guard(write_policy(tmp_path)).conversation() as conversation:
+        conversation.allow("get_invoice", {"id": "A"})
+    carob.Guard(write_policy(tmp_path), store=tmp_path / "guard.db")
+    assert [record.getMessage() for record in caplog.records] == [
+        "a restart forgets all conversations: a rule such as `at_most` counts from 0 again. Keep them with `store`."
+    ]

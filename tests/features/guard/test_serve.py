@@ -81,6 +81,19 @@ def test_whatever_is_wrong_is_no_leave(served: DecisionServer, body: object, sta
     assert answer["message"]
 
 
+def test_a_bad_request_is_refused_alone(served: DecisionServer) -> None:
+    """Also on one connection: what comes before and after it is answered as without it."""
+    address = urlsplit(served.url)
+    connection = HTTPConnection(address.netloc)
+    look = {**PAY, "call": {"tool": "get_invoice", "arguments": {"id": "A"}}}
+    allowed = []
+    for body in (look, {**PAY, "cal": {}}, {**look, "conversation": "d"}, "{", look):
+        connection.request("POST", address.path, body if isinstance(body, str) else json.dumps(body))
+        allowed.append(json.loads(connection.getresponse().read())["allowed"])
+    connection.close()
+    assert allowed == [True, False, True, False, True]
+
+
 def test_only_who_has_the_token_may_ask(served: DecisionServer) -> None:
     split = urlsplit(served.url)
     for url in (f"http://{split.netloc}/decide", f"http://{split.netloc}/{'x' * 32}/decide"):

@@ -50,9 +50,6 @@ MOST = click.option(
     metavar="N",
     help="Follow so many at once. Of more, those that are quiet for longest are dropped, and their calls refused.",
 )
-FORGETS = (
-    "a restart forgets all conversations: a rule such as `at_most` counts from 0 again. Keep them with --store FILE."
-)
 ELSEWHERE = "Install Carob outside of the project, and the guard by that one."
 TOKEN = "CAROB_GUARD_TOKEN"
 """The variable with the token of an address, where a program must know it beforehand."""
@@ -176,7 +173,9 @@ def _serve_until_stopped(server: GuardServer, port: int, *, keeps: bool) -> int:
     signal.signal(signal.SIGTERM, lambda *_: stopped.set())
     server.open(port, token)
     if not keeps:
-        click.echo(f"carob: {FORGETS}", err=True)
+        from carob.features.guard.guard import FORGETS
+
+        click.echo(f"carob: {FORGETS} Keep them with --store FILE.", err=True)
     try:
         click.echo(server.url)
         sys.stdout.flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import sys
 import threading
@@ -31,6 +32,7 @@ KEPT_SECONDS: Final = 86_400.0
 MOST_CONVERSATIONS: Final = 10_000
 MOST_FORGOTTEN: Final = 100_000
 SEAM: Final = "carob.features.guard.frameworks"
+FORGETS: Final = "a restart forgets all conversations: a rule such as `at_most` counts from 0 again."
 EXPIRED: Final = "the conversation expired"
 TOO_MANY: Final = "the guard follows {:,} conversations (--max-conversations), and dropped this one for later ones"
 NO_CONVERSATION: Final = (
@@ -67,6 +69,8 @@ class Guard:
             find_project()  # what is written must lose the secrets that the project names
         self._journal = GuardJournal(journal, header) if journal is not None else None
         self._store = GuardStore(store, kept=keep_seconds) if store is not None else None
+        if store is None and seam == "python":
+            logging.getLogger("carob.guard").info("%s Keep them with `store`.", FORGETS)
         self._ask = ask
         self._keep_seconds = keep_seconds
         self._most = most_conversations
