@@ -115,6 +115,8 @@ from carob.plugins.features import McpTool as McpTool
 from carob.plugins.features import Page as Page
 from carob.plugins.features import SuiteFormat as SuiteFormat
 from carob.plugins.features import TargetKind as TargetKind
+from carob.plugins.project import find_project as find_project
+from carob.plugins.project import read_settings as read_settings
 from carob.proxy.tape.file import Tape as Tape
 from carob.reports.artifacts import BinaryWriter as BinaryWriter
 from carob.reports.base import Report as Report

@@ -10,7 +10,7 @@ import pytest
 
 from cli.support import Carob, case, eval_set, journal_of, write
 
-PLUGIN = Path(__file__).parents[2] / "examples" / "plugin" / "carob_manners"
+PLUGIN = Path(__file__).parents[2] / "examples" / "feature_package" / "carob_manners"
 
 FORMATS = """\
 from carob import Format, ParsedSuite, SuiteBuilder, SuiteCatalog, SuiteFile, TextPlaces

@@ -17,53 +17,29 @@ from packages import Installs
 
 __all__ = ["carob"]
 ROOT = Path(__file__).parents[2]
-MODULE = """
-import click
-from msgspec import Struct
-from carob import Command, Feature, SuiteFormat, TargetKind
-
-class Settings(Struct, forbid_unknown_fields=True):
-    tone: str = "plain"
-
-@click.command()
-def command():
-    click.echo("good morning")
-
-FEATURE = Feature(
-    name="manners",
-    summary="keeps an agent polite",
-    commands=(Command("greet", "Manners", "Say good morning.", "manners:command"),),
-    targets=(TargetKind("parrot", "carob_manners.target:Parrot", "parrot:Hello"),),
-    formats=(SuiteFormat("playbook", "carob_manners.format:Playbook"),),
-    checks=("carob_manners.check:MaxExclamations",),
-    reports={"tsv": "carob_manners.report:TsvReport"},
-    settings={"greeting": "manners:Settings"},
-)
-"""
+PACKAGE = ROOT / "examples/feature_package"
 
 
 @pytest.fixture
 def project(tmp_path: Path, installs: Installs, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project in which the example package of this repository is installed as a feature."""
-    (tmp_path / "manners.py").write_text(MODULE)
     (tmp_path / ".git").mkdir()
-    (tmp_path / "carob.toml").write_text('[greeting]\ntone = "warm"\n')
-    for folder in (tmp_path, ROOT / "examples/plugin"):
-        monkeypatch.syspath_prepend(folder)
+    (tmp_path / "carob.toml").write_text("[manners]\nmost = 2\n")
+    monkeypatch.syspath_prepend(PACKAGE)
     monkeypatch.chdir(tmp_path)
-    installs("carob.features", ("manners", "manners:FEATURE"))
+    installs("carob.features", ("manners", "carob_manners.feature:FEATURE"))
     return tmp_path
 
 
 @pytest.mark.usefixtures("project")
 def test_its_command_is_listed_and_runs(carob: Carob) -> None:
-    assert "\nManners:\n  greet " in carob("--help").out
-    assert carob("greet").out == "good morning\n"
-    assert "Did you mean 'greet'?" in carob("gret").err
+    assert "\nManners:\n  manners " in carob("--help").out
+    assert "Show the loudest answers" in carob("manners", "--help").out
+    assert "Did you mean 'manners'?" in carob("maners").err
 
 
 def test_its_check_target_format_and_report(project: Path) -> None:
-    suite = ROOT / "examples/plugin/returns.yaml"
+    suite = PACKAGE / "returns.yaml"
     done = library.run(suite, "parrot:Hello", results_dir="results", reports=["tsv"], workers=0)
     assert {check.name for record in done for check in record.case.checks} >= {"max_exclamations"}
     assert done.summary.total > 0
@@ -72,21 +48,28 @@ def test_its_check_target_format_and_report(project: Path) -> None:
 
 @pytest.mark.usefixtures("project")
 def test_its_table_of_carob_toml(carob: Carob) -> None:
-    assert read_settings(find_project(), "greeting").tone == "warm"
+    assert read_settings(find_project(), "manners").most == 2
     Path("suite.yaml").write_text("carob: 1\ncases: [{id: a, prompt: hi, expected: {must_say_any: [hi]}}]\n")
     assert carob("run", "suite.yaml", "--target", "parrot:Hello", "--workers", "0").code == 0
-    Path("carob.toml").write_text("[greetings]\n")
-    assert "greetings" in carob("run", "suite.yaml", "--target", "parrot:Hello").err
+    Path("carob.toml").write_text("[mannerss]\n")
+    assert "mannerss" in carob("run", "suite.yaml", "--target", "parrot:Hello").err
 
 
 @pytest.mark.usefixtures("project")
 def test_a_wrong_table_is_refused_at_its_line() -> None:
-    Path("carob.toml").write_text("[greeting]\ntome = 1\n")
-    with pytest.raises(ConfigError, match=r"carob\.toml:2.*tome"):
-        read_settings(find_project(), "greeting")
-    Path("carob.toml").write_text("greeting = 1\n")
+    Path("carob.toml").write_text("[manners]\nmust = 1\n")
+    with pytest.raises(ConfigError, match=r"carob\.toml:2.*must"):
+        read_settings(find_project(), "manners")
+    Path("carob.toml").write_text("manners = 1\n")
     with pytest.raises(ConfigError, match="is not a table"):
-        read_settings(find_project(), "greeting")
+        read_settings(find_project(), "manners")
+
+
+@pytest.mark.usefixtures("project")
+def test_its_public_name_and_what_is_none() -> None:
+    assert library.loud_answers.__module__ == "carob_manners.loudness"
+    with pytest.raises(AttributeError, match="has no attribute 'loud_answer'"):
+        library.loud_answer  # noqa: B018
 
 
 def test_what_is_not_a_feature_is_refused(installs: Installs) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PLUGIN = ROOT / "examples" / "plugin"
+PACKAGE = ROOT / "examples" / "feature_package"
 
 
 def uv() -> str:
@@ -29,7 +29,7 @@ class Environment:
         self.folder = folder
         self.home = folder / "env"
         self._uv("sync", "--frozen", "--no-default-groups", "--no-install-project", "--project", str(ROOT))
-        wheels = self._built(ROOT), self._built(shutil.copytree(PLUGIN, folder / "source"))
+        wheels = self._built(ROOT), self._built(shutil.copytree(PACKAGE, folder / "source"))
         self._uv("pip", "install", "--no-deps", "--python", str(self.home / "bin" / "python"), *map(str, wheels))
 
     def _built(self, project: Path) -> Path:
@@ -51,6 +51,13 @@ class Environment:
             command, cwd=self.folder, env=environ, capture_output=True, text=True, timeout=120, check=False
         )
 
+    def python(self, code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        environ = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+        command = [str(self.home / "bin" / "python"), "-c", f"import re, sys\n{code}", *arguments]
+        return subprocess.run(
+            command, cwd=self.folder, env=environ, capture_output=True, text=True, timeout=120, check=False
+        )
+
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
@@ -58,7 +65,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
 
 
 def test_the_package_plugs_in_and_a_report_that_fails_loses_nothing(environment: Environment) -> None:
-    suite, target = str(PLUGIN / "manners.json"), ("--target", "parrot:Hello")
+    suite, target = str(PACKAGE / "manners.json"), ("--target", "parrot:Hello")
     proved = environment.carob("self-test")
     assert proved.stdout.endswith("SELF-TEST PASS\n"), proved
 
@@ -89,7 +96,7 @@ def test_the_package_plugs_in_and_a_report_that_fails_loses_nothing(environment:
 
 
 def test_every_command_takes_the_format_of_the_package(environment: Environment) -> None:
-    suite, results = str(PLUGIN / "returns.yaml"), environment.folder / "playbooks"
+    suite, results = str(PACKAGE / "returns.yaml"), environment.folder / "playbooks"
     assert environment.carob("validate", suite).stdout == f"{suite}: playbook, 2 cases, 7 checks\n"
     assert environment.carob("list", suite).stdout.splitlines() == [
         "kettle\tscene\tI would like to return this kettle.",
@@ -116,3 +123,36 @@ def test_every_command_takes_the_format_of_the_package(environment: Environment)
     schema = json.loads(environment.carob("schema", "playbook").stdout)
     assert schema["title"] == "Support playbook"
     assert list(schema["$defs"]) == ["Scene", "Rule"]
+
+
+OPEN_PAGE = """
+import threading, urllib.request, carob
+viewer = carob.open_viewer(sys.argv[1])
+threading.Thread(target=viewer.run, daemon=True).start()
+first = urllib.request.urlopen(viewer.address).read().decode()
+key = re.search(r'href="[./]*run/([^"/]+)"', first)[1]
+print(urllib.request.urlopen(viewer.address + f"run/{key}/manners").read().decode())
+viewer.stop()
+"""
+
+
+def test_its_command_table_page_and_public_name(environment: Environment) -> None:
+    suite, results = str(PACKAGE / "manners.json"), environment.folder / "third"
+    assert "\nManners:\n  manners " in environment.carob("--help").stdout
+    environment.carob("run", suite, "--target", "parrot:Hello", "--results-dir", str(results))
+    (journal,) = map(str, results.glob("*.jsonl"))
+    loud = environment.carob("manners", journal)
+    assert (loud.returncode, loud.stdout) == (1, "shrill: 3 of 1 '!': 'Hello, wow!!!'\n")
+    settings = environment.folder / "carob.toml"
+    settings.write_text("[manners]\nmost = 3\n")
+    assert environment.carob("manners", journal).returncode == 0
+    settings.write_text("[manners]\nmust = 3\n")
+    wrong = environment.carob("manners", journal)
+    assert wrong.returncode == 4
+    assert "carob.toml:2: unknown key 'must'." in wrong.stderr
+    settings.unlink()
+    called = environment.python("import carob; print(carob.loud_answers(sys.argv[1])[0].marks)", journal)
+    assert called.stdout == "3\n", called
+    shown = environment.python(OPEN_PAGE, str(results))
+    assert "<b>shrill</b>" in shown.stdout, shown
+    assert 'aria-current="page">Manners</a>' in shown.stdout

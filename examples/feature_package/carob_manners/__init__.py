@@ -1,0 +1,1 @@
+"""Manners: a feature for Carob, as another package brings it."""

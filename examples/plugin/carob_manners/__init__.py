@@ -1,1 +1,0 @@
-"""A check, a target, a report and a suite format for Carob."""
