@@ -79,7 +79,8 @@ class Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Every command under what one does with it."""
         rows = every_command()
-        for heading in dict.fromkeys((*HEADINGS, *(row.group for row in rows))):
+        groups = {row.group for row in rows}
+        for heading in dict.fromkeys((*(name for name in HEADINGS if name in groups), *(row.group for row in rows))):
             with formatter.section(heading):
                 formatter.write_dl([(row.name, row.summary) for row in rows if row.group == heading])
 
