@@ -48,7 +48,10 @@ def test_every_page_can_be_reached() -> None:
     ("link", "leads_to"),
     [
         ("../ARCHITECTURE.md", "https://carob.example/blob/main/ARCHITECTURE.md"),
-        ("../examples/feature_package/README.md#use", "https://carob.example/blob/main/examples/feature_package/README.md#use"),
+        (
+            "../examples/feature_package/README.md#use",
+            "https://carob.example/blob/main/examples/feature_package/README.md#use",
+        ),
         ("expect-answers.md#effects", "expect-answers.md#effects"),
         ("../docs/suites.md", "../docs/suites.md"),
         ("https://example.org/../x", "https://example.org/../x"),
