@@ -149,7 +149,7 @@ def test_people_who_disagree_refuse_the_criterion() -> None:
     ben = [label(i, "not met" if 5 <= i < 10 else "met", i, by="ben") for i in range(20)]
     index = LabelIndex(LabelFiles(tuple(ana + ben)), JudgeTerms("j"))
     assert index.disagreement(CRITERION) == "people disagree on this criterion (7 of 20): rewrite it"
-    assert {line.by for line in index.disputed(CRITERION)} == {"ana", "ben"}
+    assert {line.by for line in index.find_disputed(CRITERION)} == {"ana", "ben"}
 
 
 def test_a_family_shares_labels_but_each_criterion_shows_five() -> None:

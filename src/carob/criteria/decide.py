@@ -48,7 +48,7 @@ def decide(question: AskedCriterion, agent: Agent, index: LabelIndex) -> Criteri
     opinion = index.opinion(pair)
     thinks: Decided | str = opinion.verdict if opinion is not None else ""
 
-    def reached(status: Status, found: str, by: Literal["", "person", "judge"] = "") -> CriterionDecision:
+    def conclude(status: Status, found: str, by: Literal["", "person", "judge"] = "") -> CriterionDecision:
         return CriterionDecision(status, found, Reading(pair.criterion, pair.evidence, by, thinks))
 
     people = index.verdicts(pair)
@@ -56,19 +56,19 @@ def decide(question: AskedCriterion, agent: Agent, index: LabelIndex) -> Criteri
         agreed = {*people.values()}
         if agreed <= {"met"} or agreed <= {"not met"}:
             status = Status.PASSED if "met" in agreed else Status.FAILED
-            return reached(status, f"{agreed.pop()}, by {join_words([*people], 'and')}", "person")
+            return conclude(status, f"{agreed.pop()}, by {join_words([*people], 'and')}", "person")
         said = ", ".join(f"{by}: {verdict or 'two answers at one time'}" for by, verdict in people.items())
-        return reached(Status.UNJUDGED, said)
+        return conclude(Status.UNJUDGED, said)
     if opinion is None:
         said = "".join(f"; {other.judge} said: {other.verdict}" for other in index.foreign(pair))
-        return reached(Status.UNJUDGED, NOT_LABELLED + said)
+        return conclude(Status.UNJUDGED, NOT_LABELLED + said)
     if why := _why_not_licensed(question, opinion, agent, index):
-        return reached(Status.UNJUDGED, f"{NOT_LABELLED}; the judge thinks: {thinks}. It does not decide: {why}")
+        return conclude(Status.UNJUDGED, f"{NOT_LABELLED}; the judge thinks: {thinks}. It does not decide: {why}")
     direction = opinion.verdict
     assert direction != "cannot tell"
     bound = index.licence(LicenceScope(pair.criterion, agent, question.family), direction).bound
     status = Status.PASSED if direction == "met" else Status.FAILED
-    return reached(status, f"{direction}, by the judge: {bound}", "judge")
+    return conclude(status, f"{direction}, by the judge: {bound}", "judge")
 
 
 def _why_not_licensed(question: AskedCriterion, opinion: Opinion, agent: Agent, index: LabelIndex) -> str:

@@ -239,7 +239,7 @@ class LabelIndex:
             return ""
         return f"people disagree on this criterion ({differ} of {pairs}): rewrite it"
 
-    def disputed(self, criterion: str) -> list[PersonLabel]:
+    def find_disputed(self, criterion: str) -> list[PersonLabel]:
         """The labels of answers on which people differ."""
         return [
             label

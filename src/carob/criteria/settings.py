@@ -81,5 +81,5 @@ def _read(project: Project, name: str, form: type[Table]) -> Table | None:
 
 def labels_folder(project: Project) -> Path:
     """The folder of labels: next to carob.toml; without one, next to the suite."""
-    beside = Path(project.file).parent if project.file else Path(project.suite_folder or project.folder or ".")
-    return Path(os.path.normpath(beside / label_settings(project).folder))
+    folder = Path(project.file).parent if project.file else Path(project.suite_folder or project.folder or ".")
+    return Path(os.path.normpath(folder / label_settings(project).folder))

@@ -66,7 +66,7 @@ class EvidenceLocation(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Reading(Struct, frozen=True, omit_defaults=True, gc=False):
-    """A criterion and the evidence for it, by their hashes, and who decided it: nobody, people or a judge."""
+    """A criterion and the evidence for it, by their hashes, and who decided it: no one, people or a judge."""
 
     criterion: str
     evidence: str

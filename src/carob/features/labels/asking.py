@@ -50,7 +50,7 @@ class AskPlan(NamedTuple):
 
 def plan_asks(items: Mapping[Pair, LabelItem], index: LabelIndex, folder: Path, most: int) -> AskPlan:
     """What no label decides first, then what people labelled, the random queue first, and probes of some of that."""
-    labelled = list(_labelled(items, index, folder))
+    labelled = list(_pair_labels(items, index, folder))
     known = [WantedOpinion(*entry, "first") for entry in labelled if index.opinion(entry[0].pair) is not None]
     wanted = [
         WantedOpinion(item.question, item.text, "first") for pair, item in items.items() if not _is_decided(pair, index)
@@ -67,7 +67,9 @@ def _is_decided(pair: Pair, index: LabelIndex) -> bool:
     return said == {"met"} or said == {"not met"}
 
 
-def _labelled(items: Mapping[Pair, LabelItem], index: LabelIndex, folder: Path) -> Iterator[tuple[AskedCriterion, str]]:
+def _pair_labels(
+    items: Mapping[Pair, LabelItem], index: LabelIndex, folder: Path
+) -> Iterator[tuple[AskedCriterion, str]]:
     """The labelled answers of these criteria whose evidence was kept, those of the random queue first."""
     rules = {item.pair.criterion: item for item in items.values()}
     pairs = [pair for pair in index.labels if pair.criterion in rules]

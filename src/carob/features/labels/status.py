@@ -1,4 +1,4 @@
-"""Where each criterion stands: its labels, whether people agree, and what a judge may decide."""
+"""The state of each criterion: its labels, whether people agree, and what a judge may decide."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _criterion_lines(index: LabelIndex, criterion: str) -> Iterator[str]:
     yield f"{len(pairs)} answers labelled by {', '.join(people)}: {said}"
     if why := index.disagreement(criterion):
         yield why
-    for label in index.disputed(criterion):
+    for label in index.find_disputed(criterion):
         yield f"disputed, case {label.case}: {label.by} {label.verdict}" + (f", {label.note}" if label.note else "")
     yield from _sample(index, criterion)
     if index.judge is None:
