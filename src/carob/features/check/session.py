@@ -15,22 +15,10 @@ from msgspec import Struct, structs
 from carob.errors import UsageError
 from carob.evidence.exports.files import Source, expand_sources, find_passed_over
 from carob.evidence.exports.reading import read_conversations
+from carob.features.check import model
 from carob.features.check.cluster import ClusterCheck
 from carob.features.check.judging import judge_in_order
 from carob.features.check.kept import USUAL_MOST, KeptConversations
-from carob.features.check.model import (
-    GROUP_KEYS,
-    IN_TIME,
-    NOT_SAID,
-    CheckReport,
-    ConversationExample,
-    GroupFigures,
-    GroupKey,
-    RuleChange,
-    RuleReport,
-    ShareGate,
-    UnknownCause,
-)
 from carob.features.check.report import check_csv, check_json
 from carob.features.check.selection import parse_since
 from carob.features.check.shards import Judged, ShardWork, split_sources
@@ -51,22 +39,22 @@ MOST_CHANGES = 3
 
 
 def find_changes(
-    groups: Sequence[tuple[str, RuleCounts]], by: GroupKey, rules: int, show: Callable[[str], str] = str
-) -> tuple[RuleChange, ...]:
+    groups: Sequence[tuple[str, RuleCounts]], by: model.GroupKey, rules: int, show: Callable[[str], str] = str
+) -> tuple[model.RuleChange, ...]:
     """Where the share of a rule changed. With so many rules, chance finds a change in 1 of 20 checks.
 
     Over time, the place at which the shares before and after differ most; else the groups that differ from all others.
     """
-    judged = [(name, cell) for name, cell in groups if cell.held + cell.broken and name not in (NOT_SAID, OTHERS)]
+    judged = [(name, cell) for name, cell in groups if cell.held + cell.broken and name not in (model.NOT_SAID, OTHERS)]
     if len(judged) < 2:
         return ()
-    splits = _split_in_time(judged) if by in IN_TIME else _split_by_group(judged)
-    looks = (len(judged) - 1 if by in IN_TIME else len(judged)) * max(rules, 1)
+    splits = _split_in_time(judged) if by in model.IN_TIME else _split_by_group(judged)
+    looks = (len(judged) - 1 if by in model.IN_TIME else len(judged)) * max(rules, 1)
     changes = []
     for name, before, after in splits:
         difference = independent_difference(before.clusters(), after.clusters(), 1 - (1 - CONFIDENCE) / looks)
         if difference.low > 0 or difference.high < 0:
-            changes.append(RuleChange(show(name), before.figures(), after.figures(), difference, looks))
+            changes.append(model.RuleChange(show(name), before.figures(), after.figures(), difference, looks))
     changes.sort(key=lambda change: -abs(change.difference.value))
     return tuple(changes[:MOST_CHANGES])
 
@@ -110,7 +98,7 @@ def _split_by_group(groups: Sequence[tuple[str, RuleCounts]]) -> Iterator[tuple[
         yield name, join_counts([other for other_name, other in groups if other_name != name]), cell
 
 
-def judge_gate(rule: str, cell: RuleCounts, most: float, rules: int) -> ShareGate | None:
+def judge_gate(rule: str, cell: RuleCounts, most: float, rules: int) -> model.ShareGate | None:
     """Whether at most this share of conversations breaks a rule, at 95 % for all rules together.
 
     What is unknown counts against the gate: it is met only if they could all be broken, and broken only if they could
@@ -122,7 +110,7 @@ def judge_gate(rule: str, cell: RuleCounts, most: float, rules: int) -> ShareGat
     high = pass_rate(cell.clusters(unknown_is=(1, 1)), confidence).high
     low = pass_rate(cell.clusters(unknown_is=(0, 1)), confidence).low
     side = "met" if high <= most else "broken" if low > most else "undecided"
-    return ShareGate(rule, side, low, high)  # type: ignore[arg-type]
+    return model.ShareGate(rule, side, low, high)  # type: ignore[arg-type]
 
 
 MOST_ROWS: Final = 400
@@ -138,7 +126,7 @@ OnProgress = Callable[[int, str], None]
 class CheckOptions(Struct, frozen=True, kw_only=True):
     """What is checked and how, as `carob check` has it."""
 
-    by: GroupKey | None = None
+    by: model.GroupKey | None = None
     since: str = ""
     where: str = ""
     sample: int | None = None
@@ -164,7 +152,7 @@ def check_conversations(
     options: CheckOptions,
     project: Project,
     on_progress: OnProgress | None = None,
-) -> CheckReport:
+) -> model.CheckReport:
     """Judge the conversations of these files. Nothing is in memory but figures, examples and a random sample."""
     _refuse(options)
     judge = read_judge(policies, suite, project)
@@ -236,9 +224,9 @@ class _JudgedSources:
 
 
 def _refuse(options: CheckOptions) -> None:
-    if options.by is not None and options.by not in GROUP_KEYS:
+    if options.by is not None and options.by not in model.GROUP_KEYS:
         message = f"{options.by!r} is not a way to group conversations."
-        raise UsageError(message, fix=f"Group them by {join_words(GROUP_KEYS)}.", slug="bad-option")
+        raise UsageError(message, fix=f"Group them by {join_words(model.GROUP_KEYS)}.", slug="bad-option")
     if options.max_broken is not None and not 0 <= options.max_broken < 1:
         fix = "Give a share from 0 to under 1, such as 0.005, or 0.5% on the command line."
         raise UsageError(f"{options.max_broken} is not a share.", fix=fix, slug="bad-option")
@@ -258,14 +246,14 @@ def _refuse(options: CheckOptions) -> None:
 
 def build_report(
     judge: ConversationJudge, tally: ConversationTally, options: CheckOptions, discretion: Discretion
-) -> CheckReport:
+) -> model.CheckReport:
     """The figures of everything that was counted."""
     tested = sum(1 for rule in tally.rules if rule.total.held or rule.total.broken or rule.total.unknown)
     rules = [
         _report_rule(name, why, rule, tested, options, discretion)
         for name, why, rule in zip(judge.names, judge.reasons, tally.rules, strict=True)
     ]
-    return CheckReport(
+    return model.CheckReport(
         sources=(),
         policies=(),
         formats=tuple(tally.formats),
@@ -293,50 +281,56 @@ def build_report(
 
 def _report_rule(
     name: str, why: str, rule: RuleTally, tested: int, options: CheckOptions, discretion: Discretion
-) -> RuleReport:
+) -> model.RuleReport:
     gate = None if options.max_broken is None else judge_gate(name, rule.total, options.max_broken, tested)
     groups = [*rule.groups.items()]
-    return RuleReport(
+    return model.RuleReport(
         name,
         why,
         rule.total.figures(),
         tuple(
-            GroupFigures(discretion.text(group), cell.figures()) for group, cell in _order_groups(groups, options.by)
+            model.GroupFigures(discretion.text(group), cell.figures())
+            for group, cell in _order_groups(groups, options.by)
         ),
         find_changes(groups, options.by, tested, discretion.text) if options.by else (),
-        tuple(UnknownCause(discretion.text(c.cause), c.conversations, discretion.text(c.example)) for c in rule.causes),
+        tuple(
+            model.UnknownCause(discretion.text(c.cause), c.conversations, discretion.text(c.example))
+            for c in rule.causes
+        ),
         tuple(_mask_example(discretion, each) for each in rule.examples.first),
         tuple(_mask_example(discretion, each) for each in rule.examples.worst),
         gate,
     )
 
 
-def _mask_example(discretion: Discretion, example: ConversationExample) -> ConversationExample:
+def _mask_example(discretion: Discretion, example: model.ConversationExample) -> model.ConversationExample:
     return structs.replace(discretion.redact(example), source=example.source)
 
 
-def _order_groups(groups: Iterable[tuple[str, RuleCounts]], by: GroupKey | None) -> Iterator[tuple[str, RuleCounts]]:
+def _order_groups(
+    groups: Iterable[tuple[str, RuleCounts]], by: model.GroupKey | None
+) -> Iterator[tuple[str, RuleCounts]]:
     """Days and weeks in order, others by how many conversations broke the rule; what is not known is last."""
 
     def place(group: tuple[str, RuleCounts]) -> tuple[bool, int, str]:
         name, cell = group
-        return name in (NOT_SAID, OTHERS), 0 if by in IN_TIME else -cell.broken, name
+        return name in (model.NOT_SAID, OTHERS), 0 if by in model.IN_TIME else -cell.broken, name
 
     ordered = sorted(groups, key=place)
-    yield from ordered[:MOST_ROWS] if by not in IN_TIME else ordered[-MOST_ROWS:]
+    yield from ordered[:MOST_ROWS] if by not in model.IN_TIME else ordered[-MOST_ROWS:]
 
 
 FORMATS: Final = (".html", ".json", ".csv")
 
 
-def write_report(report: CheckReport, path: Path) -> None:
+def write_report(report: model.CheckReport, path: Path) -> None:
     """Write a report in the format of its suffix."""
     data = render_report(report, path)
     with open_atomic(path, replace=True, elsewhere="choose another file") as out:
         out.write(data)
 
 
-def render_report(report: CheckReport, path: Path) -> bytes:
+def render_report(report: model.CheckReport, path: Path) -> bytes:
     if path.suffix == ".html":
         from carob.features.check.page import check_page  # late: templates take time to load
 

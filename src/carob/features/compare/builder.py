@@ -11,30 +11,8 @@ from typing import Final, NamedTuple, TypeAlias
 from msgspec import structs
 
 from carob.errors import UsageError
+from carob.features.compare import model, stats
 from carob.features.compare.compared_cases import ComparedCase, Source, check_names
-from carob.features.compare.model import (
-    COMPARED,
-    NOT_IN_BASE,
-    Bounds,
-    CaseChange,
-    Change,
-    Comparison,
-    Flip,
-    Measure,
-    RunExcerpt,
-    RunSide,
-    ScopeComparison,
-)
-from carob.features.compare.stats import (
-    Pair,
-    difference,
-    find_fallen,
-    fisher,
-    holm,
-    marginals,
-    mcnemar,
-    permutation,
-)
 from carob.journal.run_kinds import ABSENT, is_same_suite
 from carob.journal.views import RecordExcerpt
 from carob.model.verdict import ACCEPTED
@@ -51,7 +29,7 @@ SCOPES = 100
 FEW = 6
 """Fewer clusters than this never prove a difference, whatever became of their cases."""
 ANSWER, CALLS, CALL, FOUND = 400, 12, 120, 160
-_STEADY: Final = Change.STEADY  # looked up once: members of an enum are slow to reach
+_STEADY: Final = model.Change.STEADY  # looked up once: members of an enum are slow to reach
 
 
 def pair_cases(base: Iterable[ComparedCase], new: Iterable[ComparedCase]) -> Iterator[PairedCases]:
@@ -76,35 +54,35 @@ def pair_cases(base: Iterable[ComparedCase], new: Iterable[ComparedCase]) -> Ite
     yield from ((None, case) for case in waiting_new.values())
 
 
-def classify(base: ComparedCase | None, new: ComparedCase | None, confidence: float) -> Change:
+def classify(base: ComparedCase | None, new: ComparedCase | None, confidence: float) -> model.Change:
     """What became of a case; of one that fell, BROKE until all that fell are judged together.
 
     A flaky one was fixed only if that is unlikely to be chance.
     """
     if base is None:
-        return Change.NEW
+        return model.Change.NEW
     if new is None:
-        return Change.REMOVED
+        return model.Change.REMOVED
     if base.asks != new.asks:
-        return Change.PROMPT_CHANGED
+        return model.Change.PROMPT_CHANGED
     if base.expects != new.expects:
-        return Change.EXPECTATIONS_CHANGED
+        return model.Change.EXPECTATIONS_CHANGED
     if not (base.judged and new.judged):
-        return Change.ERRED if base.errors or new.errors else Change.SKIPPED
+        return model.Change.ERRED if base.errors or new.errors else model.Change.SKIPPED
     rise = new.passed * base.judged - base.passed * new.judged
     if rise < 0:
-        return Change.BROKE
+        return model.Change.BROKE
     if rise > 0:
-        flaky = (base.is_flaky or new.is_flaky) and fisher(base.runs, new.runs) > 1 - confidence
-        return Change.FLAKY if flaky else Change.FIXED
-    return Change.FLAKY if new.is_flaky else Change.STEADY if new.passed else Change.RED
+        flaky = (base.is_flaky or new.is_flaky) and stats.fisher(base.runs, new.runs) > 1 - confidence
+        return model.Change.FLAKY if flaky else model.Change.FIXED
+    return model.Change.FLAKY if new.is_flaky else model.Change.STEADY if new.passed else model.Change.RED
 
 
-def settle_fall(base: ComparedCase, new: ComparedCase, *, is_significant: bool) -> Change:
+def settle_fall(base: ComparedCase, new: ComparedCase, *, is_significant: bool) -> model.Change:
     """What became of a case that fell; `shown`: chance does not explain it."""
     if is_significant:
-        return Change.BROKE
-    return Change.FELL if not new.passed and base.passed == base.judged else Change.FLAKY
+        return model.Change.BROKE
+    return model.Change.FELL if not new.passed and base.passed == base.judged else model.Change.FLAKY
 
 
 class Ratio:
@@ -129,9 +107,9 @@ class Ratio:
             self._new_squares += new * new
             self._products += base * new
 
-    def measure(self, confidence: float) -> Measure:
+    def measure(self, confidence: float) -> model.Measure:
         cases = self._cases
-        return Measure(
+        return model.Measure(
             name=self._name,
             cases=cases,
             base=self._base / cases,
@@ -139,25 +117,25 @@ class Ratio:
             ratio=self._bounds(confidence) if self._base > 0 and self._new > 0 else None,
         )
 
-    def _bounds(self, confidence: float) -> Bounds:
+    def _bounds(self, confidence: float) -> model.Bounds:
         """By the spread of what each cluster is off the ratio, on a scale on which twice and half are equally far."""
         clusters, ratio = self._alone + len(self._clusters), self._new / self._base
         if clusters < 2:
-            return Bounds(ratio, 0.0, math.inf)
+            return model.Bounds(ratio, 0.0, math.inf)
         squares = self._new_squares - 2 * ratio * self._products + ratio * ratio * self._base_squares
         squares += sum((after - ratio * before) ** 2 for before, after in self._clusters.values())
         error = math.sqrt(max(squares, 0.0) * clusters / (clusters - 1)) / self._new
         spread = math.exp(t_quantile(confidence, clusters - 1) * error)
-        return Bounds(ratio, ratio / spread, ratio * spread)
+        return model.Bounds(ratio, ratio / spread, ratio * spread)
 
 
 class Scope:
     """The compared cases of all, of one category or of one tag; as many as came out alike are counted together."""
 
     def __init__(self) -> None:
-        self._alone: Counter[Pair] = Counter()
-        self._clusters: dict[str, Counter[Pair]] = {}
-        self.changes: Counter[Change] = Counter()
+        self._alone: Counter[stats.Pair] = Counter()
+        self._clusters: dict[str, Counter[stats.Pair]] = {}
+        self.changes: Counter[model.Change] = Counter()
         """What became of those that did not stay green."""
         self.ratios: dict[str, Ratio] = {}
         self.fell: list[str] = []
@@ -177,15 +155,15 @@ class Scope:
                     ratios[name] = Ratio(name)
                 ratios[name].add(cluster, value, after[name])
 
-    def add_change(self, case_id: str, change: Change) -> None:
+    def add_change(self, case_id: str, change: model.Change) -> None:
         """Note what became of a case, once that is known."""
         self.changes[change] += 1
-        ids = {Change.FELL: self.fell, Change.FLAKY: self.flaky}.get(change)
+        ids = {model.Change.FELL: self.fell, model.Change.FLAKY: self.flaky}.get(change)
         if ids is not None and len(ids) < IN_FULL:
             ids.append(case_id)
 
     @property
-    def pairs(self) -> dict[Cluster[Pair], int]:
+    def pairs(self) -> dict[Cluster[stats.Pair], int]:
         return group_clusters(self._alone, self._clusters)
 
     @property
@@ -196,21 +174,21 @@ class Scope:
     def clusters(self) -> int:
         return self._alone.total() + len(self._clusters)
 
-    def compare(self, name: str, confidence: float) -> ScopeComparison:
+    def compare(self, name: str, confidence: float) -> model.ScopeComparison:
         pairs, alone = self.pairs, self._alone
-        base, new = marginals(pairs)
+        base, new = stats.marginals(pairs)
         single = not self._clusters and all(runs == 1 for pair in alone for _, runs in pair)
-        return ScopeComparison(
+        return model.ScopeComparison(
             scope=name,
             cases=self.cases,
             clusters=self.clusters,
-            broke=self.changes[Change.BROKE],
-            fixed=self.changes[Change.FIXED],
-            base=Bounds(*pass_rate(base, confidence)),
-            new=Bounds(*pass_rate(new, confidence)),
-            difference=Bounds(*difference(pairs, confidence)),
+            broke=self.changes[model.Change.BROKE],
+            fixed=self.changes[model.Change.FIXED],
+            base=model.Bounds(*pass_rate(base, confidence)),
+            new=model.Bounds(*pass_rate(new, confidence)),
+            difference=model.Bounds(*stats.difference(pairs, confidence)),
             test="McNemar" if single else "permutation",
-            p=mcnemar(alone[(1, 1), (0, 1)], alone[(0, 1), (1, 1)]) if single else permutation(pairs),
+            p=stats.mcnemar(alone[(1, 1), (0, 1)], alone[(0, 1), (1, 1)]) if single else stats.permutation(pairs),
             confidence=confidence,
         )
 
@@ -237,12 +215,12 @@ class ComparisonBuilder:
         """Cases that fail and were not in the base, or not with the same prompt and expectations, by scope."""
         self.lost: Counter[str] = Counter()
         """Cases of the base that the new run does not have, by scope."""
-        self._counts: Counter[Change] = Counter()
+        self._counts: Counter[model.Change] = Counter()
         self._flips: Counter[str] = Counter()
-        self._changes: list[CaseChange] = []
+        self._changes: list[model.CaseChange] = []
         self._left_off = 0
         self._falls: list[Fall] = []
-        self._wavering: Counter[Pair] = Counter()
+        self._wavering: Counter[stats.Pair] = Counter()
         """Cases that failed at times and did not fall."""
         self._totals: tuple[Counter[str], Counter[str]] = Counter(), Counter()
         for pair in pair_cases(base, new):
@@ -258,9 +236,9 @@ class ComparisonBuilder:
                 self.erred.update(["", *scopes_of(new)])
         change = classify(base, new, self.confidence)
         position = self._keep(base, new, change) if change is not _STEADY else None
-        if base is None or new is None or change not in COMPARED:
+        if base is None or new is None or change not in model.COMPARED:
             self._counts[change] += 1
-            if new is not None and change in NOT_IN_BASE and new.passed < new.judged:
+            if new is not None and change in model.NOT_IN_BASE and new.passed < new.judged:
                 self.added_failures.update(["", *scopes_of(new)])
             if base is not None and new is None:
                 self.lost.update(["", *scopes_of(base)])
@@ -271,14 +249,14 @@ class ComparisonBuilder:
                 self.scopes[name] = Scope()
             if name in self.scopes:
                 self.scopes[name].add(base, new)
-        if change in (Change.FIXED, Change.FLAKY) and base.passed:
+        if change in (model.Change.FIXED, model.Change.FLAKY) and base.passed:
             self._wavering[base.runs, new.runs] += 1
-        if change is Change.BROKE:
+        if change is model.Change.BROKE:
             self._falls.append(Fall(base, new, position))
         else:
             self._count(new, change)
 
-    def _count(self, new: ComparedCase, change: Change) -> None:
+    def _count(self, new: ComparedCase, change: model.Change) -> None:
         self._counts[change] += 1
         if change is not _STEADY:
             self.overall.add_change(new.id, change)
@@ -289,20 +267,22 @@ class ComparisonBuilder:
     def _settle_falls(self) -> None:
         """Say of each case that fell whether it broke. The runs of a deterministic target need no test."""
         falls, certain = self._falls, self._sources[1].side().deterministic
-        significant = find_fallen([(fall.base.runs, fall.new.runs) for fall in falls], self.confidence, self._wavering)
+        significant = stats.find_fallen(
+            [(fall.base.runs, fall.new.runs) for fall in falls], self.confidence, self._wavering
+        )
         for fall, is_shown in zip(falls, significant, strict=True):
             change = settle_fall(fall.base, fall.new, is_significant=is_shown or certain)
             self._count(fall.new, change)
             if fall.position is not None:
                 self._changes[fall.position] = structs.replace(self._changes[fall.position], change=change)
 
-    def _keep(self, base: ComparedCase | None, new: ComparedCase | None, change: Change) -> int | None:
+    def _keep(self, base: ComparedCase | None, new: ComparedCase | None, change: model.Change) -> int | None:
         """List a case with what flipped in it; where it is listed."""
         case = new or base
         assert case is not None
-        flips: tuple[Flip, ...] = ()
-        excerpts: list[RunExcerpt | None] = [None, None]
-        if base and new and change in COMPARED:
+        flips: tuple[model.Flip, ...] = ()
+        excerpts: list[model.RunExcerpt | None] = [None, None]
+        if base and new and change in model.COMPARED:
             flips = _flips(base, new)
             self._flips.update(flip.check for flip in flips)
             if flips and len(self._changes) < IN_FULL:
@@ -311,7 +291,7 @@ class ComparisonBuilder:
             self._left_off += 1
             return None
         self._changes.append(
-            CaseChange(
+            model.CaseChange(
                 id=case.id,
                 change=change,
                 category=case.category,
@@ -325,8 +305,8 @@ class ComparisonBuilder:
         return len(self._changes) - 1
 
     def _look_up(
-        self, base: ComparedCase, new: ComparedCase, flips: tuple[Flip, ...]
-    ) -> tuple[tuple[Flip, ...], list[RunExcerpt | None]]:
+        self, base: ComparedCase, new: ComparedCase, flips: tuple[model.Flip, ...]
+    ) -> tuple[tuple[model.Flip, ...], list[model.RunExcerpt | None]]:
         """What was said and called in a run of each side that shows the change, and what the flipped checks found."""
         better = new.passed / new.judged > base.passed / base.judged
         before = self._sources[0].find_record(base, passed=not better)
@@ -334,7 +314,7 @@ class ComparisonBuilder:
         failing = before if better else after
         return tuple(_with_found(flip, failing) for flip in flips), [excerpt_of(before), excerpt_of(after)]
 
-    def comparison(self, notes: Sequence[str] = ()) -> Comparison:
+    def comparison(self, notes: Sequence[str] = ()) -> model.Comparison:
         sides = zip(self._sources, self._totals, strict=True)
         base, new = (structs.replace(source.side(), **totals) for source, totals in sides)
         if not self.overall.cases:
@@ -345,23 +325,23 @@ class ComparisonBuilder:
             )
         confidence = self.confidence
         groups = [scope.compare(name, confidence) for name, scope in sorted(self.scopes.items())]
-        p_values = holm([group.p for group in groups])
-        return Comparison(
+        p_values = stats.holm([group.p for group in groups])
+        return model.Comparison(
             base=base,
             new=new,
             confidence=confidence,
-            counts={change.value: count for change in Change if (count := self._counts[change])},
+            counts={change.value: count for change in model.Change if (count := self._counts[change])},
             overall=self.overall.compare("", confidence),
             groups=tuple(structs.replace(group, p=p) for group, p in zip(groups, p_values, strict=True)),
             measures=tuple(ratio.measure(confidence) for _, ratio in sorted(self.overall.ratios.items())),
-            changes=tuple(sorted(self._changes, key=lambda case: list(Change).index(case.change))),
+            changes=tuple(sorted(self._changes, key=lambda case: list(model.Change).index(case.change))),
             left_off=self._left_off,
             flips=dict(self._flips.most_common(SCOPES)),
             differs=tuple(differences(base, new)),
             notes=(*notes, *self._notes(base, new)),
         )
 
-    def _notes(self, base: RunSide, new: RunSide) -> Iterator[str]:
+    def _notes(self, base: model.RunSide, new: model.RunSide) -> Iterator[str]:
         for name, side in (("base", base), ("new run", new)):
             if side.incomplete:
                 yield f"the {name} is not complete: {side.incomplete}"
@@ -384,17 +364,17 @@ def scopes_of(result: ComparedCase) -> list[str]:
     return category + [f"tag {tag}" for tag in dict.fromkeys(result.tags)]
 
 
-def _flips(base: ComparedCase, new: ComparedCase) -> tuple[Flip, ...]:
+def _flips(base: ComparedCase, new: ComparedCase) -> tuple[model.Flip, ...]:
     """The expectations that hold more often in one run than in the other."""
     flips = []
     for check in dict.fromkeys((*base.lacks, *new.lacks)):
         before, after = base.lacks.get(check, base.judged), new.lacks.get(check, new.judged)
         if before * new.judged != after * base.judged:
-            flips.append(Flip(check, f"held in {before} of {base.judged}", f"held in {after} of {new.judged}"))
+            flips.append(model.Flip(check, f"held in {before} of {base.judged}", f"held in {after} of {new.judged}"))
     return tuple(flips)
 
 
-def _with_found(flip: Flip, record: RecordExcerpt | None) -> Flip:
+def _with_found(flip: model.Flip, record: RecordExcerpt | None) -> model.Flip:
     if record is not None:
         for name, check in zip(check_names(record.case), record.verdict.checks, strict=False):
             if name == flip.check and check.status not in ACCEPTED:
@@ -403,16 +383,16 @@ def _with_found(flip: Flip, record: RecordExcerpt | None) -> Flip:
     return flip
 
 
-def excerpt_of(record: RecordExcerpt | None) -> RunExcerpt | None:
+def excerpt_of(record: RecordExcerpt | None) -> model.RunExcerpt | None:
     if record is None:
         return None
     calls = record.trace.tool_calls
     lines = [short_call_line(call, CALL) for call in calls[:CALLS]]
     more = [f"and {len(calls) - CALLS} more"] if len(calls) > CALLS else []
-    return RunExcerpt(shorten(record.trace.final_message, ANSWER), tuple(lines + more))
+    return model.RunExcerpt(shorten(record.trace.final_message, ANSWER), tuple(lines + more))
 
 
-def differences(base: RunSide, new: RunSide) -> Iterator[str]:
+def differences(base: model.RunSide, new: model.RunSide) -> Iterator[str]:
     """What is not the same in both runs, the weightiest first; commits are given with each run."""
     changes = [] if is_same_suite(base.suite, new.suite) else [("suite", base.suite, new.suite)]
     changes += [("target", base.target, new.target), ("version", base.version, new.version)]

@@ -14,28 +14,18 @@ from carob.suites.fault_keys import read_faults, read_stubs
 from carob.suites.formats.base import Format, JsonObject, SuiteCatalog, SuiteFile
 from carob.suites.formats.builder import CaseBuilder, Expectations, SuiteBuilder
 from carob.suites.formats.spelling import Commented
+from carob.suites.shapes import scalars
 from carob.suites.shapes.containers import FILLER, NOTE, Key, KnownKeys, ListShape, MapShape, RecordShape
-from carob.suites.shapes.scalars import (
-    FINE,
-    NOT_BLANK,
-    ONE_LINE,
-    ChoiceShape,
-    Found,
-    NumberShape,
-    Schema,
-    TextShape,
-    wrong_type,
-)
 
 NO_CHECKS = ("scoring", "min_pass_rate", "constraints", "metadata")
 """Keys of `expected` that no check has, in one language or another."""
 
 _COPIED = ("category", "skip", "xfail", "max_turns", "cluster")
-TEXT = TextShape()
-LABEL = TextShape(pattern=ONE_LINE)
-PROMPT = TextShape(pattern=NOT_BLANK)
+TEXT = scalars.TextShape()
+LABEL = scalars.TextShape(pattern=scalars.ONE_LINE)
+PROMPT = scalars.TextShape(pattern=scalars.NOT_BLANK)
 PASS_RATE = Key(
-    NumberShape(over=0, most=1), "The share of repeats that must pass, over 0 and at most 1; all by default."
+    scalars.NumberShape(over=0, most=1), "The share of repeats that must pass, over 0 and at most 1; all by default."
 )
 
 Notes = dict[Path, Json]
@@ -48,12 +38,12 @@ class CasesShape(NamedTuple):
     words: str = "a list"
     types: tuple[type, ...] = (list,)
 
-    def validate(self, value: object) -> Found:
+    def validate(self, value: object) -> scalars.Found:
         if not is_list(value):
-            return wrong_type(self.words, value)
-        return FINE if value else [PathDiagnostic((), "the suite has no cases.", "empty-suite")]
+            return scalars.wrong_type(self.words, value)
+        return scalars.FINE if value else [PathDiagnostic((), "the suite has no cases.", "empty-suite")]
 
-    def schema(self, defs: dict[str, Schema]) -> Schema:
+    def schema(self, defs: dict[str, scalars.Schema]) -> scalars.Schema:
         return ListShape(self.case, fewest=1).schema(defs)
 
 
@@ -68,10 +58,10 @@ _PLAIN = Scoring()
 
 
 def scoring_shape(groups: tuple[str, ...], known_keys: KnownKeys) -> RecordShape:
-    group = ChoiceShape(groups)
-    weights = MapShape(group, NumberShape(least=0, most=LARGEST_WEIGHT))
+    group = scalars.ChoiceShape(groups)
+    weights = MapShape(group, scalars.NumberShape(least=0, most=LARGEST_WEIGHT))
     soft = {
-        "threshold": Key(NumberShape(over=0, most=1), "A soft score under this fails the case."),
+        "threshold": Key(scalars.NumberShape(over=0, most=1), "A soft score under this fails the case."),
         "weights": Key(weights, "How much each group counts. At least one must be over zero."),
     }
     about = "A weighted sum of group scores, and its minimum."

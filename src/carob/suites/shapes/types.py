@@ -23,22 +23,11 @@ from msgspec import Meta, Struct
 from carob.errors import ConfigError
 from carob.matchers.reading import DOLLAR_KEYS, MatchedMembers, MatchedValue, find_problems
 from carob.suites.diagnostics import PathDiagnostic
+from carob.suites.shapes import scalars
 from carob.suites.shapes.containers import Key, KnownKeys, ListShape, MapShape, UnionShape
-from carob.suites.shapes.scalars import (
-    AnyShape,
-    ChoiceShape,
-    Found,
-    NumberShape,
-    PlainShape,
-    Schema,
-    Shape,
-    TextShape,
-    check_size,
-    wrong_type,
-)
 
 NAME = "Matcher"
-_REFERENCE: Schema = {"$ref": f"#/$defs/{NAME}"}
+_REFERENCE: scalars.Schema = {"$ref": f"#/$defs/{NAME}"}
 _ABOUT = "A plain value or a list must be equal, an object must have at least these members; or a matcher."
 
 
@@ -55,47 +44,52 @@ class MatcherShape(Struct, frozen=True):
     def types(self) -> tuple[type, ...]:
         return (dict,) if self.members else (dict, list, str, int, float, bool, type(None))
 
-    def validate(self, value: object) -> Found:
+    def validate(self, value: object) -> scalars.Found:
         if self.members and not isinstance(value, dict):
-            return wrong_type(self.words, value)
-        diagnostics = list(check_size(value, 1, None, "keys")) if self.members and isinstance(value, dict) else []
+            return scalars.wrong_type(self.words, value)
+        diagnostics = (
+            list(scalars.check_size(value, 1, None, "keys")) if self.members and isinstance(value, dict) else []
+        )
         return [
             *diagnostics,
             *(PathDiagnostic(flaw.path, flaw.message, flaw.slug, flaw.key) for flaw in find_problems(value)),
         ]
 
-    def schema(self, defs: dict[str, Schema]) -> Schema:
+    def schema(self, defs: dict[str, scalars.Schema]) -> scalars.Schema:
         defs.setdefault(NAME, _matcher_schema())
         return {**_REFERENCE, "type": "object", "minProperties": 1} if self.members else dict(_REFERENCE)
 
 
-def _matcher_schema() -> Schema:
-    keys: Schema = {name: {**key.schema, "description": key.about} for name, key in DOLLAR_KEYS.items()}  # type: ignore[dict-item]
-    matcher: Schema = {
+def _matcher_schema() -> scalars.Schema:
+    keys: scalars.Schema = {name: {**key.schema, "description": key.about} for name, key in DOLLAR_KEYS.items()}  # type: ignore[dict-item]
+    matcher: scalars.Schema = {
         "type": "object",
         "description": "Matchers, all of which must match.",
         "properties": keys,
         "minProperties": 1,
         "additionalProperties": False,
     }
-    members: Schema = {
+    members: scalars.Schema = {
         "type": "object",
         "description": "An object that has at least these members.",
         "additionalProperties": dict(_REFERENCE),
         "propertyNames": {"pattern": "^[^$]|^$"},
     }
-    plain: Schema = {"type": ["string", "number", "boolean", "null"]}
-    several: Schema = {"type": "array", "items": dict(_REFERENCE)}
+    plain: scalars.Schema = {"type": ["string", "number", "boolean", "null"]}
+    several: scalars.Schema = {"type": "array", "items": dict(_REFERENCE)}
     return {"title": NAME, "description": _ABOUT, "anyOf": [matcher, members, several, plain]}
 
 
 # A type is whatever Python lets people write as one; there is no type of types.
 Type = Any
 
-_FLAG, _NULL = PlainShape("true or false", (bool,), "boolean"), PlainShape("null", (type(None),), "null")
-_PLAIN: dict[Type, Shape] = {
-    Any: AnyShape(),
-    object: AnyShape(),
+_FLAG, _NULL = (
+    scalars.PlainShape("true or false", (bool,), "boolean"),
+    scalars.PlainShape("null", (type(None),), "null"),
+)
+_PLAIN: dict[Type, scalars.Shape] = {
+    Any: scalars.AnyShape(),
+    object: scalars.AnyShape(),
     bool: _FLAG,
     type(None): _NULL,
     None: _NULL,
@@ -105,29 +99,29 @@ _PLAIN: dict[Type, Shape] = {
 _LISTS = (list, tuple, set, frozenset)
 
 
-def shape_of(declared: Type, known_keys: KnownKeys) -> Shape:
+def shape_of(declared: Type, known_keys: KnownKeys) -> scalars.Shape:
     """What a type lets a value be. Raises ConfigError for a type that no JSON value has."""
     kind, limits = _split_annotations(declared)
     if kind in _PLAIN:
         return _PLAIN[kind]
     if kind is str:
-        return TextShape(limits.get("min_length", 0), limits.get("max_length"), limits.get("pattern"))
+        return scalars.TextShape(limits.get("min_length", 0), limits.get("max_length"), limits.get("pattern"))
     if kind in (int, float):
         bounds = [limits.get(name) for name in ("gt", "ge", "lt", "le", "multiple_of")]
-        return NumberShape(kind is int, *bounds)
+        return scalars.NumberShape(kind is int, *bounds)
     if is_typeddict(kind):
         return known_keys.new_record(kind.__name__, kind.__doc__ or "", dict(keys_of(kind, known_keys)))
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return ChoiceShape(tuple(member.value for member in kind))
+        return scalars.ChoiceShape(tuple(member.value for member in kind))
     return _generic(kind, limits, known_keys)
 
 
-def _generic(kind: Type, limits: Mapping[str, Any], known_keys: KnownKeys) -> Shape:
+def _generic(kind: Type, limits: Mapping[str, Any], known_keys: KnownKeys) -> scalars.Shape:
     origin: Type = get_origin(kind)
     inner = get_args(kind)
     size = limits.get("min_length", 0), limits.get("max_length")
     if origin is Literal:
-        return ChoiceShape(inner)
+        return scalars.ChoiceShape(inner)
     if origin in (Union, types.UnionType):
         return UnionShape(
             tuple(shape_of(Annotated[part, Meta(**limits)] if limits else part, known_keys) for part in inner)
