@@ -94,7 +94,7 @@ class Findings:
         return True
 
     def add_group(self, kind: str, group: TraceGroup, why: str) -> None:
-        self.add(kind, f"{_describe(group)}{why}", _example(group), group.total)
+        self.add(kind, f"{_describe(group)}{why}", _quoted(next(iter(group.learned.prompts), ())), group.total)
 
     def add_odd(self, group: TraceGroup, total: int) -> None:
         text = f"{group.total} of {total} runs of {group.name}: {_describe(group)}. Is this intended?"
@@ -267,10 +267,6 @@ def _describe(group: TraceGroup) -> str:
     tools = ", ".join(kind.tools[:6]) + (" ..." if len(kind.tools) > 6 else "")
     turns = f" in {kind.turns} turns" if kind.turns != "1" else ""
     return f"{kind.outcome} with {tools or 'no tool'}{turns}"
-
-
-def _example(group: TraceGroup) -> str:
-    return _quoted(next(iter(group.learned.prompts), ()))
 
 
 def _lacks_name(trace: Trace) -> bool:

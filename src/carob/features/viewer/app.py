@@ -101,7 +101,7 @@ class Viewer:
     def _others(self, run: IndexedRun) -> list[IndexedRun]:
         """Runs that this one can be compared with."""
         others = self._index.runs() if self._compares else []
-        return [other for other in others if other.key != run.key and _is_same_suite(other, run)][:50]
+        return [other for other in others if other.key != run.key and other.header.suite == run.header.suite][:50]
 
     def _live(self, run: IndexedRun, start: str) -> Response:
         """The head of a run that goes on, again and again."""
@@ -272,10 +272,6 @@ def _number(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 10) or int(text) >= LARGEST_NUMBER:
         raise MissingPageError
     return int(text)
-
-
-def _is_same_suite(run: IndexedRun, other: IndexedRun) -> bool:
-    return run.header.suite == other.header.suite
 
 
 POLICY: Final = (

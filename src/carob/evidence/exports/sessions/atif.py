@@ -73,7 +73,7 @@ def _end_call(session: AgentSession, id: str, result: Table, step: Table, read_t
     extra = (table(result.get("extra")), table(step.get("extra")) if len(objects(step.get("tool_calls"))) == 1 else {})
     code = next((code for values in extra if (code := _find_code(values)) is not None), None)
     said = read_text(text) if code is None else None
-    failed = any(_is_failed(values) for values in extra)
+    failed = any(values.get("is_error") is True or values.get("tool_result_is_error") is True for values in extra)
     session.end_call(
         id,
         said[1] if said is not None and said[0] is not None else text,
@@ -89,10 +89,6 @@ def _find_code(values: Mapping[str, Any], depth: int = 0) -> int | None:
             return code
     within = (inner for inner in values.values() if isinstance(inner, Mapping) and depth < DEEPEST)
     return next((code for inner in within if (code := _find_code(inner, depth + 1)) is not None), None)
-
-
-def _is_failed(values: Mapping[str, Any]) -> bool:
-    return values.get("is_error") is True or values.get("tool_result_is_error") is True
 
 
 def _is_trajectory(row: Table) -> bool:
