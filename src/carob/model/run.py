@@ -164,7 +164,8 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
     clusters: int = 0
     rate_low: float = 0.0
     rate_high: float = 1.0
-    """Of the cases that count for the pass rate: how many clusters they are, and its interval at 95 %."""
+    rate_method: str = "Clopper-Pearson"
+    """Of the cases that count for the pass rate: how many clusters they are, and its 95 % interval and its method."""
     spent: Spent = NOTHING_SPENT
     guard: GuardSummary | None = None
     """None: no guard refused a call."""

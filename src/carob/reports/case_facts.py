@@ -223,13 +223,14 @@ class CaseOutcome(NamedTuple):
         return {"rate": self.rate.value, "low": self.rate.low, "high": self.rate.high}
 
     def __str__(self) -> str:
-        """`4 of 5 passed (95% interval 0.38 to 0.96), FLAKY`; attempts that ended in an error were made again."""
+        """`4 of 5 passed (95% Clopper-Pearson interval 0.28 to 0.99), FLAKY`; after an error a run is made again."""
         errors = sum(len(record.attempts) for record in self.records)
         label = ", FLAKY" if self.flaky else ""
         label += f", {pluralize(errors, 'error')} retried" if errors else ""
         if self.runs == 1:
             return f"1 run{label}"
-        return f"{self.passed} of {self.runs} passed (95% interval {self.rate.low:.2f} to {self.rate.high:.2f}){label}"
+        interval = f"95% {self.rate.method} interval {self.rate.low:.2f} to {self.rate.high:.2f}"
+        return f"{self.passed} of {self.runs} passed ({interval}){label}"
 
 
 def case_outcome(records: Sequence[CaseRecord]) -> CaseOutcome:

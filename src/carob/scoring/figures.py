@@ -24,15 +24,15 @@ def pass_words(summary: Summary) -> str:
 
 
 def interval_words(summary: Summary) -> str:
-    """`95% interval 54.8% to 93.0%, 7 clusters`; nothing where a rate is of one case or none."""
+    """`95% Korn-Graubard interval 54.8% to 93.0%, 7 clusters`; nothing where a rate is of one case or none."""
     if summary.judged < 2:
         return ""
     clusters = f", {pluralize(summary.clusters, 'cluster')}" if summary.clusters < summary.judged else ""
-    return f"95% interval {percent(summary.rate_low)} to {percent(summary.rate_high)}{clusters}"
+    return f"95% {summary.rate_method} interval {percent(summary.rate_low)} to {percent(summary.rate_high)}{clusters}"
 
 
 def rate_words(summary: Summary) -> str:
-    """`80.0%, 12 of 15 cases passed (95% interval 54.8% to 93.0%)`."""
+    """`80.0%, 12 of 15 cases passed (95% Clopper-Pearson interval 54.8% to 93.0%)`."""
     interval = interval_words(summary)
     return pass_words(summary) + (f" ({interval})" if interval else "")
 

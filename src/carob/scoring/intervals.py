@@ -1,8 +1,8 @@
-"""How sure a pass rate is. The cluster is the unit: cases that are variants of one thing, and the repeats of a case.
+"""How sure a pass rate is, by intervals that have a name in the books.
 
-Small samples and rates near 1 are where the usual intervals are wrong, so rates have Wilson intervals with continuity
-correction over an effective number of runs. They hold their confidence for cases that are alike as well as for clusters
-that pass or fail as one.
+Cases of their own that were run once: Clopper-Pearson, which is exact. Repeats, and tables of variants of one case:
+Korn-Graubard, which is Clopper-Pearson over an effective number of runs; the cluster is the unit, for the variants of
+one thing and the repeats of a case go together.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from typing import NamedTuple, TypeAlias, TypeVar
 from msgspec import Struct
 
 CONFIDENCE = 0.95
-Z95 = 1.959963984540054
-PULL = 0.8
-"""Two made-up clusters, one always good and one always bad, keep a few clean ones from looking surer than they are.
-Each has as many cases as a cluster has on average, to this power: 1 would hide a small drop, 0.5 covers too little."""
+TINY = 1e-12
+EXACT, CLUSTERED = "Clopper-Pearson", "Korn-Graubard"
+"""The names of the methods."""
 
 Kind = TypeVar("Kind")
 Runs: TypeAlias = tuple[int, int]
@@ -38,11 +37,12 @@ class Interval(Struct, frozen=True):
 
 
 class Estimate(NamedTuple):
-    """A figure and the interval that holds the true one, at the confidence that was asked for."""
+    """A figure and the interval that holds the true one, at the confidence that was asked for, with its method."""
 
     value: float
     low: float
     high: float
+    method: str = ""
 
 
 class Total(NamedTuple):
@@ -67,13 +67,16 @@ def group_clusters(cases: Mapping[Kind, int], clusters: Mapping[str, Mapping[Kin
 def pass_rate(clusters: Clusters[Runs], confidence: float = CONFIDENCE) -> Estimate:
     """The mean over cases of how often each passes."""
     if not clusters:
-        return Estimate(math.nan, 0.0, 1.0)
+        return Estimate(math.nan, 0.0, 1.0, EXACT)
     totals: Counter[Total] = Counter()
     for cluster, count in clusters.items():
         totals[_total(cluster)] += count
-    mean = sum(total.rates * count for total, count in totals.items()) / _sum_cases(totals)
-    bounds = wilson_corrected(mean, effective_runs(totals), t_quantile(confidence, _freedom(totals)))
-    return Estimate(mean, bounds.low, bounds.high)
+    cases, runs = _sum_cases(totals), sum(total.runs * count for total, count in totals.items())
+    mean = sum(total.rates * count for total, count in totals.items()) / cases
+    if runs == totals.total():
+        return Estimate(mean, *clopper_pearson(mean * runs, runs, confidence), EXACT)
+    effective = effective_runs(totals, mean, confidence)
+    return Estimate(mean, *clopper_pearson(mean * effective, effective, confidence), CLUSTERED)
 
 
 def _total(cluster: Cluster[Runs]) -> Total:
@@ -92,8 +95,17 @@ def _sum_cases(totals: Mapping[Total, int]) -> int:
 
 def share(passed: int, total: int, confidence: float = CONFIDENCE) -> Estimate:
     """The rate of so many runs of one case, at least one, which differ by chance alone."""
-    bounds = wilson_corrected(passed / total, total, t_quantile(confidence, 0))
-    return Estimate(passed / total, bounds.low, bounds.high)
+    return Estimate(passed / total, *clopper_pearson(passed, total, confidence), EXACT)
+
+
+def clopper_pearson(passed: float, total: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """The exact interval of a rate; of no run it is everything."""
+    if not total:
+        return 0.0, 1.0
+    tail, failed = (1 - confidence) / 2, total - passed
+    low = _beta_quantile(tail, passed, failed + 1) if passed > TINY else 0.0
+    high = _beta_quantile(1 - tail, passed + 1, failed) if failed > TINY else 1.0
+    return low, high
 
 
 def kish_number(sizes: Mapping[float, int]) -> float:
@@ -105,27 +117,28 @@ def kish_number(sizes: Mapping[float, int]) -> float:
     return total * total / sum(size * size * count for size, count in sizes.items())
 
 
-def pseudo_size(clusters: float, cases: int) -> float:
-    """How many cases each of the made-up clusters has."""
-    return float((cases / clusters) ** PULL)
+def effective_runs(totals: Counter[Total], mean: float, confidence: float) -> float:
+    """How many independent runs are worth as much (Korn and Graubard): at least the clusters, at most the runs.
 
-
-def effective_runs(totals: Counter[Total]) -> float:
-    """How many independent runs are worth as much: from Kish's number of clusters, if they differ, to that of runs."""
-    clusters, cases = _count_clusters(totals), _sum_cases(totals)
-    size = pseudo_size(clusters, cases)
-    total_size = cases + 2 * size
-    mean = (sum(total.rates * count for total, count in totals.items()) + size) / total_size
-    usual = 1 - cases / totals.total() / total_size
+    Clusters that came out as most do tell little of the spread: its degrees of freedom are counted by the others.
+    """
+    cases, runs = _sum_cases(totals), sum(total.runs * count for total, count in totals.items())
+    clusters = _count_clusters(totals)
     # A large cluster pulls the mean to itself, so that it seems to differ less from it than it does.
-    squares = sum(
-        ((total.rates - total.cases * mean) * usual / (1 - total.cases / total_size)) ** 2 * count
+    variance = sum(
+        ((total.rates - total.cases * mean) / (cases - total.cases)) ** 2 * count
         for total, count in totals.items()
-    )
-    squares += size * size * (mean * mean + (1 - mean) ** 2)
-    variance = squares / total_size**2 * (clusters + 2) / (clusters + 1)
-    runs = sum(total.runs * count for total, count in totals.items())
-    return min(max(mean * (1 - mean) / variance, clusters), runs)
+        if total.cases < cases
+    ) * (1 - 1 / totals.total())
+    usual = 1.0 if mean > 0.5 else 0.0
+    others = sum(count for total, count in totals.items() if total.rates != usual * total.cases)
+    freedom = min(clusters - 1, others)
+    if freedom <= 0 or not TINY < mean < 1 - TINY:
+        return clusters
+    if variance <= TINY:
+        return runs
+    t_ratio = t_quantile(confidence, runs - 1) / t_quantile(confidence, max(freedom, 1))
+    return min(max(mean * (1 - mean) / variance * t_ratio**2, clusters), runs)
 
 
 def _count_clusters(totals: Counter[Total]) -> float:
@@ -135,33 +148,18 @@ def _count_clusters(totals: Counter[Total]) -> float:
     return kish_number(sizes)
 
 
-def _freedom(totals: Counter[Total]) -> int:
-    """Degrees of freedom of the spread: one less than the clusters; less where a few of them have most of the cases."""
-    return min(totals.total() - 1, round(_count_clusters(totals)) + 2)
-
-
-def wilson(passed: int, total: int, z: float = Z95) -> Interval:
-    """The Wilson score interval of a rate: honest for few runs and at both ends."""
-    return _wilson(passed / total, total, z, shift=0.0) if total else Interval(0.0, 1.0)
-
-
-def wilson_corrected(rate: float, runs: float, z: float) -> Interval:
-    """Wilson's interval with continuity correction."""
-    return _wilson(rate, runs, z, shift=1 / (2 * runs))
-
-
-def _wilson(rate: float, runs: float, z: float, shift: float) -> Interval:
-    def bound(sign: int) -> float:
-        shifted = min(max(rate + sign * shift, 0.0), 1.0)
-        spread = z * z / runs
-        margin = z * math.sqrt(shifted * (1 - shifted) / runs + spread / (4 * runs))
-        return (shifted + spread / 2 + sign * margin) / (1 + spread)
-
-    return Interval(0.0 if rate <= 0 else max(0.0, bound(-1)), 1.0 if rate >= 1 else min(1.0, bound(1)))
+@lru_cache(maxsize=4096)
+def _beta_quantile(share: float, a: float, b: float) -> float:
+    """Where the beta distribution has this share below."""
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _incomplete_beta(middle, a, b) < share else (low, middle)
+    return (low + high) / 2
 
 
 @lru_cache
-def t_quantile(confidence: float, freedom: int) -> float:
+def t_quantile(confidence: float, freedom: float) -> float:
     """How many standard errors wide an interval is where the spread itself is estimated; 1 cluster has no spread."""
     low, high = 0.0, 10.0
     while _t_within(high, freedom) < confidence:
@@ -174,7 +172,7 @@ def t_quantile(confidence: float, freedom: int) -> float:
     return high
 
 
-def _t_within(bound: float, freedom: int) -> float:
+def _t_within(bound: float, freedom: float) -> float:
     """How likely Student's t stays within this bound; without a degree of freedom, a normal deviate."""
     if freedom < 1:
         return math.erf(bound / math.sqrt(2))

@@ -300,6 +300,7 @@ class Tally:
             clusters=number,
             rate_low=round(rate.low, DIGITS),
             rate_high=round(rate.high, DIGITS),
+            rate_method=rate.method,
             spent=self._spent + Spent(runs=self._silent),
             guard=self._guard.summary(self._status_of, self.baseline),
         )

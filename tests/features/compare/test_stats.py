@@ -14,7 +14,7 @@ import pytest
 
 from carob.features.compare import stats
 from carob.scoring import intervals
-from carob.scoring.intervals import single_clusters, wilson
+from carob.scoring.intervals import CLUSTERED, EXACT, single_clusters
 
 COUNTS = [(0, 1), (1, 1), (0, 20), (1, 20), (19, 20), (20, 20), (7, 50), (480, 500), (999_000, 1_000_000)]
 
@@ -25,32 +25,32 @@ def of_single_runs(passed: int, total: int) -> dict[intervals.Cluster[intervals.
 
 @pytest.mark.parametrize(("passed", "total"), COUNTS)
 @pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
-def test_wilson(passed: int, total: int, confidence: float) -> None:
+def test_the_rate_of_single_runs_and_of_one_case_is_clopper_pearson(passed: int, total: int, confidence: float) -> None:
     from scipy import stats as scipy_stats
 
-    plain = wilson(passed, total, intervals.t_quantile(confidence, 0))
-    theirs = scipy_stats.binomtest(passed, total).proportion_ci(confidence, "wilson")
-    assert (plain.low, plain.high) == pytest.approx(tuple(theirs), abs=1e-9)
+    theirs = tuple(scipy_stats.binomtest(passed, total).proportion_ci(confidence, "exact"))
+    for estimate in (
+        intervals.pass_rate(of_single_runs(passed, total), confidence),
+        intervals.share(passed, total, confidence),
+    ):
+        assert estimate.value == pytest.approx(passed / total)
+        assert (estimate.low, estimate.high) == pytest.approx(theirs, abs=1e-9)
+        assert estimate.method == EXACT
 
 
-@pytest.mark.parametrize(("passed", "total"), [pair for pair in COUNTS if pair[1] > 1])
-def test_the_rate_of_single_runs_is_wilson_with_continuity_correction(passed: int, total: int) -> None:
+def test_the_rate_of_repeats_is_korn_graubard() -> None:
+    """By the formula: 20 cases of 10 runs, of which six pass 5 of 10."""
     from scipy import stats as scipy_stats
 
-    estimate = intervals.pass_rate(of_single_runs(passed, total), 0.95)
-    assert estimate.value == pytest.approx(passed / total)
-    as_wide = 2 * scipy_stats.norm.cdf(intervals.t_quantile(0.95, total - 1)) - 1
-    theirs = scipy_stats.binomtest(passed, total).proportion_ci(as_wide, "wilsoncc")
-    assert (estimate.low, estimate.high) == pytest.approx(tuple(theirs), abs=1e-9)
-
-
-@pytest.mark.parametrize(("passed", "total"), COUNTS)
-def test_the_rate_of_repeats_is_wilson_with_continuity_correction(passed: int, total: int) -> None:
-    from scipy import stats as scipy_stats
-
-    estimate = intervals.share(passed, total)
-    theirs = scipy_stats.binomtest(passed, total).proportion_ci(0.95, "wilsoncc")
-    assert (estimate.low, estimate.high) == pytest.approx(tuple(theirs), abs=1e-9)
+    rates = [1.0] * 14 + [0.5] * 6
+    mean, variance = np.mean(rates), np.var(rates, ddof=1) / 20
+    ratio = scipy_stats.t.ppf(0.975, 199) / scipy_stats.t.ppf(0.975, 6)
+    effective = mean * (1 - mean) / variance * ratio**2
+    tails = (scipy_stats.beta.ppf(0.025, effective * mean, effective * (1 - mean) + 1),
+             scipy_stats.beta.ppf(0.975, effective * mean + 1, effective * (1 - mean)))  # fmt: skip
+    estimate = intervals.pass_rate(single_clusters({(10, 10): 14, (5, 10): 6}), 0.95)
+    assert estimate.method == CLUSTERED
+    assert (estimate.low, estimate.high) == pytest.approx(tails, abs=1e-9)
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 5, 19, 120, 5_000, 999_999])

@@ -26,7 +26,7 @@ from carob.model.suite import Case, Turn
 from carob.model.trace import Trace
 from carob.model.verdict import ACCEPTED, CaseStatus, CheckResult
 from carob.model.workspace import clear_evidence
-from carob.scoring.intervals import wilson
+from carob.scoring.intervals import clopper_pearson
 from carob.suites.formats.builder import DEFAULT_OUTCOME
 from carob.text.json_answers import json_answer
 
@@ -59,8 +59,8 @@ class Count:
 
     @property
     def rate(self) -> Rate:
-        interval = wilson(self.killed, self.tried)
-        return Rate(self.killed, self.tried, round(interval.low, DIGITS), round(interval.high, DIGITS))
+        low, high = clopper_pearson(self.killed, self.tried)
+        return Rate(self.killed, self.tried, round(low, DIGITS), round(high, DIGITS))
 
 
 class CasePart(NamedTuple):

@@ -5,15 +5,17 @@ from __future__ import annotations
 from msgspec import Struct
 
 from carob.errors import ExitCode
+from carob.scoring.intervals import EXACT
 
 
 class Rate(Struct, frozen=True):
-    """Killed out of tried, with a 95% Wilson interval."""
+    """Killed out of tried, with a 95% Clopper-Pearson interval."""
 
     killed: int
     tried: int
     low: float
     high: float
+    method: str = EXACT
 
     @property
     def value(self) -> float:

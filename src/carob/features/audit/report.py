@@ -181,7 +181,8 @@ def headline(summary: AuditSummary) -> str:
     if not figures.tried:
         return "Kill rate: nothing was tried"
     _, value, interval = rate_cells(figures)
-    return f"Kill rate {value}: {figures.killed} of {figures.tried} mutants killed (95% interval {interval})"
+    killed = f"{figures.killed} of {figures.tried} mutants killed"
+    return f"Kill rate {value}: {killed} (95% {figures.method} interval {interval})"
 
 
 def remarks(summary: AuditSummary) -> Iterator[str]:

@@ -152,6 +152,6 @@ def bar_rows(rule: RuleReport, report: CheckReport) -> list[GroupBar]:
     rows = []
     for group in groups:
         share = group.figures.share or Estimate(0, 0, 0)
-        places = [round(WIDTH * min(value / top, 1), 2) for value in share]
+        places = [round(WIDTH * min(value / top, 1), 2) for value in share[:3]]
         rows.append(GroupBar(group.name, f"{interval_words(share)}, {rule_counts(group.figures)}", *places))
     return rows

@@ -37,10 +37,11 @@ def share_words(share: float) -> str:
 
 
 def interval_words(estimate: Estimate | None) -> str:
-    """`3% (2.2% to 4%)`."""
+    """`3% (2.2% to 4%, Clopper-Pearson)`."""
     if estimate is None:
         return "–"
-    return f"{share_words(estimate.value)} ({share_words(estimate.low)} to {share_words(estimate.high)})"
+    method = f", {estimate.method}" if estimate.method else ""
+    return f"{share_words(estimate.value)} ({share_words(estimate.low)} to {share_words(estimate.high)}{method})"
 
 
 def headline(report: model.CheckReport) -> str:
@@ -114,7 +115,7 @@ def change_words(change: model.RuleChange, report: model.CheckReport) -> str:
     """Where the share changed, and by how much at least."""
     difference = change.difference
     before, after = (interval_words(figures.share).partition(" (")[0] for figures in (change.before, change.after))
-    moved = describe_move(*difference).partition(" (")[2].rstrip(")")
+    moved = describe_move(*difference[:3]).partition(" (")[2].rstrip(")")
     points = f"({moved} points, corrected for {pluralize(change.looks, 'look')})"
     if report.by in model.IN_TIME:
         return f"since {change.group}: {after}, {before} before {points}"
@@ -157,7 +158,7 @@ def _name_estimates(rule: dict[str, object]) -> None:
         if isinstance(value, dict):
             for key in ("share", "difference"):
                 if isinstance(estimate := value.get(key), list):
-                    value[key] = dict(zip(("value", "low", "high"), estimate, strict=True))
+                    value[key] = dict(zip(("value", "low", "high", "method"), estimate, strict=True))
             stack.extend(value.values())
         elif isinstance(value, list):
             stack.extend(value)
@@ -168,7 +169,7 @@ def check_csv(report: model.CheckReport) -> bytes:
     rows = [csv_line(_COLUMNS)]
     for rule in report.rules:
         for name, figures in (("", rule.figures), *((group.name, group.figures) for group in rule.groups)):
-            share = [round(value, 9) for value in figures.share] if figures.share else ["", "", ""]
+            share = [round(value, 9) for value in figures.share[:3]] if figures.share else ["", "", ""]
             counts = (figures.held, figures.broken, figures.unknown)
             rows.append(csv_line([rule.id, name, *counts, *share]))
     return b"".join(rows)

@@ -41,10 +41,12 @@ class Bounds(Struct, frozen=True):
     value: float
     low: float
     high: float
+    method: str = ""
 
 
 def with_interval(bounds: Bounds) -> str:
-    return f"{percent(bounds.value)} ({percent(bounds.low)} to {percent(bounds.high)})"
+    method = f", {bounds.method}" if bounds.method else ""
+    return f"{percent(bounds.value)} ({percent(bounds.low)} to {percent(bounds.high)}{method})"
 
 
 def describe_falls(broke: int, fell: int, cases: int) -> str:

@@ -22,7 +22,6 @@ from carob.scoring.intervals import (
     Runs,
     kish_number,
     pass_rate,
-    pseudo_size,
     t_quantile,
 )
 
@@ -97,6 +96,11 @@ def correlation(pairs: Pairs) -> float:
     xx = sum((x - n * mean_x) ** 2 * count for n, x, _, count in sums)
     yy = sum((y - n * mean_y) ** 2 * count for n, _, y, count in sums)
     return max(0.0, xy / math.sqrt(xx * yy))
+
+
+def pseudo_size(clusters: float, cases: int) -> float:
+    """How many cases each of the made-up clusters has: as many as a cluster has on average, to the power of 0.8."""
+    return float((cases / clusters) ** 0.8)
 
 
 def _sums(cluster: Cluster[Pair]) -> tuple[float, float, float]:

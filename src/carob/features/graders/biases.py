@@ -9,7 +9,7 @@ from typing import Final
 
 from carob.features.graders.model import Bias
 from carob.features.graders.mutants import CALLS, CLAIMS
-from carob.scoring.intervals import wilson
+from carob.scoring.intervals import clopper_pearson
 
 FEW: Final = 10
 FEW_OF_CLAIM: Final = 3
@@ -103,7 +103,7 @@ class BiasTally:
 
 
 def _is_nearly_all(part: int, whole: int, bound: float) -> bool:
-    return part == whole or wilson(part, whole).low >= bound
+    return part == whole or clopper_pearson(part, whole)[0] >= bound
 
 
 def _sign_test(up: int, down: int) -> float:

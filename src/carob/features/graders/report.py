@@ -45,7 +45,7 @@ def grader_sections(audit: GraderAudit) -> list[ReportSection]:
         ReportSection(
             "Claims", ("claims about", "caught", "share and interval", "may gate", "what is meant"),
             [_claim_row(claim, audit) for claim in audit.claims],
-            "the share of wrong traces that it refused; the interval of 95% takes a trace as the unit",
+            "the share of wrong traces that it refused; the interval of 95% (Korn-Graubard) takes a trace as the unit",
         ),
         ReportSection(
             "Operators", ("operator", "caught", "rate", "interval", "may be right", "reviewed", *_unmoved_title(audit),

@@ -298,7 +298,9 @@ class GraderAuditor:
                 share = (
                     pass_rate({((runs, 1),): count for runs, count in counts.items()}) if counts else Estimate(0, 0, 1)
                 )
-                rounded = Estimate(*(round(value, 4) for value in share))
+                rounded = share._replace(
+                    low=round(share.low, 4), high=round(share.high, 4), value=round(share.value, 4)
+                )
                 yield model.ClaimFigures(name=name, about=about, caught=caught, tried=tried, share=rounded, bound=bound)
 
     def _form_figures(self, forms: Mapping[str, Counter[str]]) -> Iterator[model.FormFigures]:
