@@ -131,8 +131,8 @@ def effective_runs(totals: Counter[Total], mean: float, confidence: float) -> fl
         if total.cases < cases
     ) * (1 - 1 / totals.total())
     usual = 1.0 if mean > 0.5 else 0.0
-    others = sum(count for total, count in totals.items() if total.rates != usual * total.cases)
-    freedom = min(clusters - 1, others)
+    others = sum(total.cases * count for total, count in totals.items() if total.rates != usual * total.cases)
+    freedom = min(clusters - 1, clusters * others / cases)
     if freedom <= 0 or not TINY < mean < 1 - TINY:
         return clusters
     if variance <= TINY:
