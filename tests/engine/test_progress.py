@@ -80,8 +80,8 @@ def test_repeats_are_told_one_by_one_and_then_by_case(tmp_path: Path) -> None:
         "FAIL 001-wrong #1",
         "FAIL 001-wrong #2",
     ]
-    assert "2 of 2 passed (95% interval 0.20 to 1.00)" in out
-    assert "0 of 2 passed (95% interval 0.00 to 0.80)" in out
+    assert "2 of 2 passed (95% Clopper-Pearson interval 0.16 to 1.00)" in out
+    assert "0 of 2 passed (95% Clopper-Pearson interval 0.00 to 0.84)" in out
     assert "50.0% of cases passed each time (pass^2), 50.0% at least once (pass@2), 0 flaky" in out
 
 

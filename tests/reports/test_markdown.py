@@ -83,7 +83,7 @@ def test_a_case_that_passed_after_errors_says_so() -> None:
 
 def test_so_does_one_that_did_not_pass() -> None:
     text = written(repeated())
-    assert "(95% interval 0.13 to 0.98), 1 error retried |" in text
+    assert "(95% Clopper-Pearson interval 0.09 to 0.99), 1 error retried |" in text
     assert ": ERROR after 1 error\n" in text
 
 

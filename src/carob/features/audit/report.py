@@ -22,12 +22,15 @@ from carob.features.audit.model import (
 from carob.reports.artifacts import BinaryWriter
 from carob.reports.escaping import encode, markdown_cell
 from carob.reports.sections import MARKDOWN_ROWS, ReportSection, markdown_sections
+from carob.scoring.intervals import EXACT
 from carob.text.wording import pluralize
 
 T = TypeVar("T")
 RATE_DIGITS = 4
 LINES: Final = 500
 NARROW: Final = {"": " ", "0": "."}
+INTERVAL: Final = f"95% {EXACT}"
+"""The title of a column of intervals."""
 MARKS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 """A letter for the matrix for each operator that was tried."""
 TITLES: Final = {
@@ -112,7 +115,7 @@ class AuditRows:
                 [(remedy.field, str(remedy.survivors), str(remedy.cases)) for remedy in summary.remedies],
             ),
             ReportSection(
-                "Operators", ("", "operator", "killed", "rate", "95% interval", "what it makes wrong"),
+                "Operators", ("", "operator", "killed", "rate", INTERVAL, "what it makes wrong"),
                 [(mark, o.name, *rate_cells(o.rate), o.about) for mark, o in operators],
                 terminal_rows=len(MARKS),
             ),
@@ -154,7 +157,7 @@ class AuditRows:
                 for row in rows
             ]
         return ReportSection(
-            "Cases", ("case", "killed", "rate", "95% interval", *marks), rows if operators else [],
+            "Cases", ("case", "killed", "rate", INTERVAL, *marks), rows if operators else [],
             f"Survivors of each operator; {zero}: all killed, {rest}.", total=self._counted,
         )  # fmt: skip
 

@@ -25,6 +25,8 @@ from carob.scoring.intervals import (
     t_quantile,
 )
 
+MOVER = "MOVER"
+"""The name of how the intervals of two rates are put together (Zou and Donner's variance estimates recovery)."""
 DRAWS = 2_000
 EXACT = 2_000_000
 """Additions up to which a permutation test is exact; over it, as many signs as `SHUFFLES` are drawn."""
@@ -43,9 +45,9 @@ def difference(pairs: Pairs, confidence: float) -> Estimate:
     Resampling alone would be sure of no change wherever none happened to be seen.
     """
     if not pairs:
-        return Estimate(math.nan, -1.0, 1.0)
+        return Estimate(math.nan, -1.0, 1.0, MOVER)
     scored, drawn = score_difference(pairs, confidence), resample(pairs, confidence)
-    return Estimate(scored.value, min(scored.low, drawn.low), max(scored.high, drawn.high))
+    return scored._replace(low=min(scored.low, drawn.low), high=max(scored.high, drawn.high))
 
 
 def score_difference(pairs: Pairs, confidence: float) -> Estimate:
@@ -55,7 +57,7 @@ def score_difference(pairs: Pairs, confidence: float) -> Estimate:
     value = new.value - base.value
     below = _join_widths(new.value - new.low, base.high - base.value, shared)
     above = _join_widths(new.high - new.value, base.value - base.low, shared)
-    return Estimate(value, max(-1.0, value - below), min(1.0, value + above))
+    return Estimate(value, max(-1.0, value - below), min(1.0, value + above), MOVER)
 
 
 def independent_difference(base: Clusters[Runs], new: Clusters[Runs], confidence: float) -> Estimate:
@@ -64,7 +66,7 @@ def independent_difference(base: Clusters[Runs], new: Clusters[Runs], confidence
     value = after.value - before.value
     below = _join_widths(after.value - after.low, before.high - before.value, 0.0)
     above = _join_widths(after.high - after.value, before.value - before.low, 0.0)
-    return Estimate(value, max(-1.0, value - below), min(1.0, value + above))
+    return Estimate(value, max(-1.0, value - below), min(1.0, value + above), MOVER)
 
 
 def marginals(pairs: Pairs) -> tuple[Counter[Cluster[Runs]], Counter[Cluster[Runs]]]:

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from carob.features.audit.report import rate_cells
+from carob.features.audit.report import INTERVAL, rate_cells
 from carob.features.graders.model import (
     ClaimFigures,
     FormFigures,
@@ -45,10 +45,10 @@ def grader_sections(audit: GraderAudit) -> list[ReportSection]:
         ReportSection(
             "Claims", ("claims about", "caught", "share and interval", "may gate", "what is meant"),
             [_claim_row(claim, audit) for claim in audit.claims],
-            "the share of wrong traces that it refused; the interval of 95% (Korn-Graubard) takes a trace as the unit",
+            "the share of wrong traces that it refused; the interval of 95% takes a trace as the unit",
         ),
         ReportSection(
-            "Operators", ("operator", "caught", "rate", "interval", "may be right", "reviewed", *_unmoved_title(audit),
+            "Operators", ("operator", "caught", "rate", INTERVAL, "may be right", "reviewed", *_unmoved_title(audit),
                           "what is wrong"),
             [_operator_row(operator, audit) for operator in audit.operators],
             "caught: of the traces that are certainly wrong; may be right: of so many that may be, it refused so many",
@@ -171,7 +171,8 @@ def _markdown_lines(audit: GraderAudit) -> Iterator[str]:
 
 
 def _claim_row(claim: ClaimFigures, audit: GraderAudit) -> tuple[str, ...]:
-    share = f"{cut(claim.share.value)} ({cut(claim.share.low)} to {cut(claim.share.high)})" if claim.tried else NOTHING
+    bounds = f"{cut(claim.share.low)} to {cut(claim.share.high)}, {claim.share.method}"
+    share = f"{cut(claim.share.value)} ({bounds})" if claim.tried else NOTHING
     others = audit.idle_passes or audit.faults or audit.flipped
     gate = NOTHING if claim.bound is None else f"{'yes' if claim.is_met and not others else 'no'}, at {claim.bound:g}"
     return claim.name, f"{claim.caught} of {claim.tried}", share, gate, claim.about
