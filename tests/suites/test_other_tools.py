@@ -466,12 +466,13 @@ def test_tasks_without_a_list_of_actions_ask_for_no_database(tmp_path: Path) -> 
     assert statuses == ["PASS", "FAIL", "SKIP"]
 
 
-def test_a_task_that_changes_nothing_is_not_judged_where_no_write_is_known(tmp_path: Path) -> None:
+def test_a_task_that_changes_nothing_forbids_every_write_though_no_task_of_the_file_names_one(tmp_path: Path) -> None:
     tau2 = {**TAU2, "evaluation_criteria": {"actions": []}}
     tau = {"instruction": "Only look.", "actions": [{"name": "get_order", "kwargs": {"id": 7}}], "outputs": []}
     for rows in ([tau2], [tau]):
         (case,) = _read(_write(Fixture("tasks.json", json.dumps(rows), ()), tmp_path)).cases
-        assert _status(case, [("drop_order", {"id": 7})], "Done.") == "PARTIAL"
+        assert _status(case, [("drop_order", {"id": 7})], "Done.") == "FAIL"
+        assert _status(case, [("get_order", {"id": 7})], "Done.") == "PASS"
 
 
 REFUSED = {

@@ -9,12 +9,14 @@ from pathlib import Path as FilePath
 from pathlib import PurePath
 from typing import Any, ClassVar, NamedTuple, Protocol
 
+import msgspec
+
 from carob.errors import UsageError
 from carob.model.check import Field, Vocabulary
 from carob.model.suite import Case, Suite
 from carob.suites.diagnostics import Document, Json, Path, PathDiagnostic, RefusedError
 from carob.suites.documents.source import read_bytes, utf8
-from carob.suites.formats.spelling import Commented, WrittenCase, spell_cases
+from carob.suites.formats.spelling import Commented, WrittenCase, shared_rules, spell_cases
 from carob.suites.listing import Row
 from carob.suites.shapes.containers import KnownKeys, RecordShape
 from carob.suites.shapes.types import shape_of
@@ -232,6 +234,8 @@ class Format:
         """The same suite as Carob 1; what has no equal there is a comment, and counted."""
         top = {key: value for key in ("name", "description", "metadata") if (value := getattr(suite, key))}
         origin = f"Carob 1 from {quoted(file.name)} ({self.title or self.name})."
+        if rules := shared_rules(suite.cases):
+            top["rules"] = [rule["rule"] for rule in map(msgspec.json.decode, rules)]
         parsed_cases = self.read(file, catalog).written
         exact = bool(parsed_cases) and all(case.is_plain for case in parsed_cases)
         return Carob1Parts(Commented(top), spell_cases(suite.cases, parsed_cases, catalog), origin, exact)

@@ -9,6 +9,7 @@ import msgspec
 
 from carob.model.check import CheckSpec, Field, Vocabulary
 from carob.model.suite import Case
+from carob.model.verdict import OWN_RULE
 from carob.suites.decisions import spell_turn
 from carob.suites.diagnostics import Json, Path
 from carob.suites.shapes.containers import KnownKeys
@@ -59,18 +60,28 @@ def spell_cases(
     cases: Sequence[Case], parsed_cases: Sequence[WrittenCase], vocabulary: Vocabulary
 ) -> Iterator[Commented]:
     """Each case as Carob 1 writes it: its fields as they are, and its other checks by the fields that ask for them."""
+    rules = shared_rules(cases)
     for index, case in enumerate(cases):
         if parsed_cases:
             parts: Sequence[WrittenPart] = (parsed_cases[index], *parsed_cases[index].turns)
         else:
             all_checks = (case.checks, *(turn.checks for turn in case.turns))
             parts = [_Checks([(spec, ()) for spec in checks], {}) for checks in all_checks]
-        yield _CaseSpeller(case, parts, vocabulary).spell()
+        yield _CaseSpeller(case, parts, vocabulary, rules).spell()
+
+
+def shared_rules(cases: Sequence[Case]) -> list[bytes]:
+    """The arguments of the rules that every case has that is not skipped: Carob 1 gives rules to all cases."""
+    rules = [[bytes(spec.args) for spec in case.checks if spec.name == OWN_RULE] for case in cases if not case.skip]
+    return [rule for rule in rules[0] if all(rule in others for others in rules)] if rules else []
 
 
 class _CaseSpeller:
-    def __init__(self, case: Case, parts: Sequence[WrittenPart], vocabulary: Vocabulary) -> None:
+    def __init__(
+        self, case: Case, parts: Sequence[WrittenPart], vocabulary: Vocabulary, rules: Sequence[bytes]
+    ) -> None:
         self._case = case
+        self._rules = rules
         self._parts = parts
         self._vocabulary = vocabulary
         self._weights = case.scoring.weights or {}
@@ -119,6 +130,8 @@ class _CaseSpeller:
         usual = self._read_checks({})
         spelled = [check for check in self._read_checks(expected) if check not in usual]
         for spec, _ in part.checks:
+            if spec.name == OWN_RULE and bytes(spec.args) in self._rules:
+                continue
             args = msgspec.json.decode(spec.args)
             if group := args.pop("$group", ""):
                 weighs = f", which weighs {self._weights[group]:g}" if group in self._weights else ""
