@@ -31,6 +31,7 @@ OF_A_COMMAND = {
     "quiet",
     "verbose",
     "help",
+    "only_list",
 }
 OF_A_PROGRAM = {"secrets", "matrix", "listeners", "stop"}
 
