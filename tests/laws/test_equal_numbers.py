@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import carob
 from carob.checks.catalog import OWN
 from carob.model.trace import ToolCall, Trace
 from carob.model.verdict import Status
@@ -56,6 +57,10 @@ FORBIDDEN: Mapping[str, Expecting] = {
     "admits_failure": lambda text: {"admits_failure": {"lost": [text]}},
 }
 WHOLE = ("answer_equals",)
+FROM_USER = {
+    "carob": 1,
+    "rules": [{"id": "from-user", "each": {"call": "book"}, "values_from": {"each.arguments.what": ["user"]}}],
+}
 NO_TEXT_OF_AN_ANSWER = "it names tools, files, paths, commands or queries"
 OTHERWISE = {
     **dict.fromkeys(
@@ -90,6 +95,13 @@ def _judge(key: str, expecting: Expecting, wanted: str, found: str) -> set[Statu
     return judged(expecting(wanted), trace, key)
 
 
+def _trace_source(value: str, said: str) -> set[Status]:
+    """Whether the words of the user are where the value of a call is from."""
+    call = {"name": "book", "arguments": {"what": value}, "result": {"id": 1}}
+    (verdict,) = carob.judge_many(FROM_USER, [{"input": said, "final_message": "Done.", "tool_calls": [call]}])
+    return {check.status for check in verdict.checks}
+
+
 def find_misread() -> Coverage:
     coverage = Coverage(18, "equal numbers are equal", checks={*REQUIRED, *FORBIDDEN, *WHOLE}, exceptions=OTHERWISE)
     for pairs, equal in ((EQUAL, True), (OTHER, False)):
@@ -103,11 +115,19 @@ def find_misread() -> Coverage:
                 coverage.try_one(caught is equal, f"forbidden {key}: {wanted} in {found}: {seen}")
             seen = judged({"answer_equals": wanted}, called(text=found), "answer_equals")
             coverage.try_one((seen == {Status.PASSED}) is equal, f"answer_equals: {wanted} and {found}: {seen}")
+            seen = _trace_source(f"{wanted} seats", f"Book {found} seats for me.")
+            coverage.try_one((seen == {Status.PASSED}) is equal, f"values_from: {wanted} in {found}: {seen}")
     return coverage
 
 
 def test_equal_numbers_are_equal_in_every_word_check(record_property: Callable[[str, object], None]) -> None:
     require(find_misread(), record_property, most_shown=40)
+
+
+@pytest.mark.parametrize("key", ["must_not_say", "must_not_contain", "in_any_turn"])
+@pytest.mark.parametrize(("wanted", "found"), [("1200", "1.200"), ("$1200", "$1.200"), ("1.200", "1200")])
+def test_a_point_that_may_group_leaves_a_forbidden_number_unknown(key: str, wanted: str, found: str) -> None:
+    assert _judge(key, FORBIDDEN[key], wanted, found) == {Status.UNKNOWN}
 
 
 @given(st.integers(1, 10**7), st.sampled_from([",", " ", "'", " "]), st.sampled_from(["", ".00"]), st.booleans())

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from msgspec import structs
 
 import carob
 from carob.checks.catalog import CheckCatalog
 from carob.features.importers import deepeval
 from carob.model.suite import Case
+from carob.model.verdict import OWN_RULE
 from carob.plugins.project import Project
 from carob.suites import loads
 from carob.suites.formats.base import SuiteFile
@@ -300,6 +302,12 @@ def _read(path: Path, catalog: CheckCatalog = CATALOG) -> carob.Suite:
     return loads(path.read_bytes(), str(path), catalog)
 
 
+def _without_places_of_rules(case: Case) -> Case:
+    """A rule of a file of tasks is at its task, a rule of Carob 1 at the top."""
+    checks = [structs.replace(spec, path="") if spec.name == OWN_RULE else spec for spec in case.checks]
+    return structs.replace(case, checks=tuple(checks))
+
+
 def _status(case: Case, calls: Calls, answer: str) -> str:
     made = tuple(carob.ToolCall(name, arguments, success=True, result="ok") for name, arguments in calls)
     return carob.judge(
@@ -396,7 +404,7 @@ def test_answers_are_judged_the_same_before_and_after_conversion(name: str, tmp_
     converted = convert(path.read_bytes(), str(path), CATALOG)
     again = loads(converted.text.encode(), str(tmp_path / "converted.yaml"), CATALOG)
     assert converted.unequal == 0
-    assert again.cases == suite.cases
+    assert [*map(_without_places_of_rules, again.cases)] == [*map(_without_places_of_rules, suite.cases)]
     for calls, answer, status in fixture.answers:
         found = [_status(one.cases[0], calls, answer) for one in (suite, again)]
         assert found == [status, status], (calls, answer)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from decimal import Decimal
 from itertools import islice
 from typing import Any, ClassVar, Final, TypeAlias
@@ -12,9 +12,10 @@ from carob.rules.clauses import ORDER_UNSEEN, Clause, ClausePlan, EventStore, Me
 from carob.rules.events import RuleFinding
 from carob.rules.patterns import LOST, UNSEEN, Fit, Occurrence
 from carob.rules.values import holds_removed, scalars_of, values_at
-from carob.text.folded_search import find_whole_words
+from carob.text.folded_search import find_whole_words, is_within_number
 from carob.text.folding import fold, fold_phrase
 from carob.text.numbers.claimed import numbers_in
+from carob.text.numbers.spelling import spelled, spelled_phrase
 from carob.text.regexes import lazy
 
 USER: Final = "user"
@@ -34,9 +35,10 @@ NamePlace: TypeAlias = tuple[int, str]
 class TextIndex:
     """Texts in which a value may be: a few are searched one by one, more are found by one of their words."""
 
-    __slots__ = ("_by_word", "_folded", "_indexed", "_waiting")
+    __slots__ = ("_by_word", "_folded", "_form", "_indexed", "_waiting")
 
-    def __init__(self) -> None:
+    def __init__(self, form: Callable[[str], str] = fold) -> None:
+        self._form = form
         self._waiting: list[tuple[NamePlace, str]] = []
         self._folded: list[tuple[NamePlace, str]] = []
         self._by_word: dict[str, list[int]] = {}
@@ -46,13 +48,14 @@ class TextIndex:
         self._waiting.append((origin, text))
 
     def find(self, value: str) -> Iterator[NamePlace]:
-        """The texts in which the value is, as whole words."""
+        """The texts in which the value is, as whole words, and not within a longer number."""
         if not _WORD.search(fold_phrase(value)):
             return
-        self._folded += [(origin, fold(text)) for origin, text in self._waiting]
+        self._folded += [(origin, self._form(text)) for origin, text in self._waiting]
         self._waiting.clear()
         for origin, text in self._folded if len(self._folded) <= FEW_TEXTS else self._look_up(value):
-            if next(find_whole_words(text, value, plural=False), None) is not None:
+            spans = find_whole_words(text, value, plural=False)
+            if any(not is_within_number(text, *span, required=True) for span in spans):
                 yield origin
 
     def _look_up(self, value: str) -> Iterator[tuple[NamePlace, str]]:
@@ -69,7 +72,7 @@ class TextIndex:
 class SourceValues:
     """The values of one source, each with the event in which it first was. They are read when one is looked for."""
 
-    __slots__ = ("_numbered", "_plain", "_read", "_same", "_store", "_within_text", "_worded", "doubts", "texts")
+    __slots__ = ("_numbered", "_plain", "_read", "_same", "_spelled", "_store", "_within_text", "_worded", "doubts", "texts")
 
     def __init__(self, store: EventStore, *, within_text: bool) -> None:
         self._store = store
@@ -83,6 +86,8 @@ class SourceValues:
         self._numbered: list[tuple[NamePlace, str]] = []
         """Texts whose numbers were not read yet."""
         self.texts = TextIndex()
+        self._spelled = TextIndex(lambda text: fold(spelled(text).text))
+        """The same texts with their numbers in one spelling."""
         self.doubts: list[tuple[int, str]] = []
         """Events of which something was not seen, and why."""
 
@@ -103,7 +108,10 @@ class SourceValues:
         if (place := self._same.get(key)) is not None:
             yield place
         if isinstance(value, str):
-            yield from self.texts.find(_strip_scheme(value))
+            text = _strip_scheme(value)
+            yield from self.texts.find(text)
+            if spelled_text := spelled_phrase(text):
+                yield from self._spelled.find(spelled_text)
 
     def _read_events(self) -> None:
         occurrences = self._store.find(())
@@ -150,6 +158,7 @@ class SourceValues:
 
     def _add_text(self, text: str, place: NamePlace) -> None:
         self.texts.add(text, place)
+        self._spelled.add(text, place)
         self._numbered.append((place, text))
 
     def _read_same(self, *, with_numbers: bool) -> None:

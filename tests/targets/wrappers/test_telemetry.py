@@ -35,7 +35,7 @@ async def agent(prompt: str, conversation: Conversation) -> str:
         pytest.param("Send it", "Desk-*", {}, "PASS", id="by-a-pattern"),
         pytest.param("Send it", "mail", {"Desk-send_email": "mail"}, "PASS", id="as-the-configuration-maps-it"),
         pytest.param("Send it", "end_email", {}, "FAIL", id="by-no-name-of-it"),
-        pytest.param("Send by another framework", "send_email", {}, "FAIL", id="of-a-framework-without-plugins"),
+        pytest.param("Send by another framework", "send_email", {}, "PARTIAL", id="of-a-framework-without-plugins"),
     ],
 )
 async def test_a_tool_of_a_plugin_is_named_as_the_suite_names_it(

@@ -77,6 +77,8 @@ class MustNotSay(base.Check, Struct, frozen=True):
         Example({"phrase": "as an AI"}, says("As an **AI**, I cannot."), Status.FAILED),
         Example({"phrase": "as an AI"}, says("As an \uff21\u200b\u0406, I cannot."), Status.FAILED),
         Example({"phrase": "as an AI"}, CUT_SHORT, Status.UNKNOWN),
+        Example({"phrase": "1200"}, says("It costs 1.200."), Status.UNKNOWN),
+        Example({"phrase": "1200"}, says("Version 1.200.3 is out, 1.5 times as fast."), Status.PASSED),
     )
     phrase: str
 
@@ -86,7 +88,11 @@ class MustNotSay(base.Check, Struct, frozen=True):
         return base.unfailable(self.phrase)
 
     def judge(self, trace: Trace) -> CheckResult:
-        return self.absent(trace, forbidden.find_phrase(trace.final_message, self.phrase))
+        text = trace.final_message
+        span = forbidden.find_phrase(text, self.phrase)
+        if span is None and (grouped := forbidden.find_if_grouped(text, self.phrase)):
+            return self.unknown(f"{text[slice(*grouped)]!r} may be {self.phrase!r}: write numbers without points as groups")
+        return self.absent(trace, span)
 
 
 class _RegexCheck(base.Check, Struct, frozen=True):

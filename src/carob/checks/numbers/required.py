@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Annotated, ClassVar, Literal, NotRequired, TypedDict
+from typing import Annotated, ClassVar, Final, Literal, NotRequired, TypedDict
 
 from msgspec import Meta, Struct
 
@@ -16,10 +16,15 @@ from carob.matchers.values import format_value
 from carob.model.check import CheckProblem, Example, Expected
 from carob.model.trace import ToolCall, Trace
 from carob.model.verdict import CheckResult, Group, Status
+from carob.text.numbers.claimed import stated_numbers
 from carob.text.numbers.whole import ground, unread_number
 from carob.text.regexes import safe_regex
 from carob.text.tool_names import is_named
 from carob.text.tool_results import parse_result
+
+
+PERCENT: Final = r"^\d{1,2}(\.\d+)?%$"
+"""A tolerance as a share of the number."""
 
 
 def lookup_trace(text: str, total: float) -> Trace:
@@ -38,7 +43,10 @@ class GroundedNumber(TypedDict):
         Annotated[base.Phrases, Meta(description="Phrases of which at least one must be in the message too.")]
     ]
     within: NotRequired[
-        Annotated[Literal["line", "message"], Meta(description="How close to the number that phrase must be.")]
+        Annotated[
+            Literal["line", "message"] | Annotated[str, Meta(pattern=PERCENT)] | Annotated[float, Meta(gt=0)],
+            Meta(description="How close to the number that phrase must be; or the tolerance: `1%`, 0.5."),
+        ]
     ]
 
 
@@ -63,6 +71,9 @@ class MustGroundNumber(base.Check, Struct, frozen=True):
         Example(
             {"value": "12", "context_any": ["GitHub"], "within": "line"}, says("GitHub: 3\nSlack: 12"), Status.FAILED
         ),
+        Example({"value": "442.02", "within": "1%"}, says("It is about $440."), Status.PASSED),
+        Example({"value": "442.02", "within": 2}, says("It is about $439."), Status.FAILED),
+        Example({"value": "1200", "within": "1%"}, says("It is 1.201."), Status.UNKNOWN),
         Example({"regex": r"RISK_SCORE:\s*[0-9]{1,3}"}, says("Risk_Score: 40"), Status.PASSED),
         Example({"regex": r"RISK_SCORE:\s*[0-9]{1,3}"}, says("The risk is high."), Status.FAILED),
         Example(
@@ -82,7 +93,7 @@ class MustGroundNumber(base.Check, Struct, frozen=True):
     from_tool: str = ""
     at: str = "$"
     context_any: tuple[str, ...] = ()
-    within: Literal["line", "message"] = "message"
+    within: str | float = "message"
 
     @classmethod
     def read(cls, expected: Expected) -> Iterator[base.CheckRequest]:
@@ -102,6 +113,7 @@ class MustGroundNumber(base.Check, Struct, frozen=True):
         if self.regex:
             return f"{label}a match of /{self.regex}/"
         number = f"what {self.from_tool} gave at {self.at}" if self.from_tool else f"the number {self.value}"
+        number += f" within {self.within}" if self._has_tolerance else ""
         near = " in the same line" if self.within == "line" else ""
         context = f" with {base.quoted(self.context_any)}{near}" if self.context_any else ""
         return f"{label}{number}{context}"
@@ -122,8 +134,14 @@ class MustGroundNumber(base.Check, Struct, frozen=True):
         yield from base.blank(self.context_any, "context_any")
         if self.regex and self.context_any:
             yield CheckProblem("no-effect", "context_any has no effect next to 'regex'.", ("context_any",))
+        if self._has_tolerance and (self.regex or (self.value and not _is_number(self.value))):
+            yield CheckProblem("wrong-shape", "a tolerance needs a number as 'value', or 'from_tool'.", ("within",))
         if self.within == "line" and not self.context_any:
             yield CheckProblem("no-effect", "'within' has no effect without context_any.", ("within",))
+
+    @property
+    def _has_tolerance(self) -> bool:
+        return self.within not in ("line", "message")
 
     def judge(self, trace: Trace) -> CheckResult:
         text = trace.final_message
@@ -153,23 +171,43 @@ class MustGroundNumber(base.Check, Struct, frozen=True):
 
     def _find_value(self, trace: Trace, value: str) -> CheckResult:
         text = trace.final_message
+        if self._has_tolerance and _is_number(value):
+            return self._find_near(trace, Decimal(value))
         forms = (value, *_roundings(value)) if self.from_tool else (value,)
         tried = (ground(text, form, self.context_any, self.within == "line") for form in forms)
         grounded = next(filter(None, tried), None)
         unread = None if grounded else unread_number(text, value)
-        if unread:
-            near = base.excerpt(text[unread[0] : unread[1] + 20])
-            return self.unknown(f"{near!r} may be another number: have the agent write it in digits")
         absent = f"{value} is not stated: {base.quote_answer(trace)}" if self.from_tool else ""
-        return self.present(trace, grounded, absent)
+        return self._unread(trace, unread) if unread else self.present(trace, grounded, absent)
+
+    def _find_near(self, trace: Trace, wanted: Decimal) -> CheckResult:
+        """Whether an amount is stated that differs from the wanted one by the tolerance at most."""
+        text, within = trace.final_message, str(self.within)
+        most = abs(wanted) * Decimal(within[:-1]) / 100 if within.endswith("%") else Decimal(within)
+        stated = stated_numbers(text)
+        near = (number.value for number in stated if not number.unread and abs(number.value - wanted) <= most)
+        grounded = next(filter(None, (ground(text, format(value, "f"), self.context_any) for value in near)), None)
+        doubtful = (n.span for n in stated if n.unread or (n.other and abs(n.other[0] - wanted) <= most))
+        unread = None if grounded else next(doubtful, None)
+        return self._unread(trace, unread) if unread else self.present(trace, grounded)
+
+    def _unread(self, trace: Trace, span: tuple[int, int]) -> CheckResult:
+        near = base.excerpt(trace.final_message[span[0] : span[1] + 20])
+        return self.unknown(f"{near!r} may be another number: have the agent write it in digits")
+
+
+def _is_number(value: str) -> bool:
+    try:
+        return Decimal(value).is_finite()
+    except InvalidOperation:
+        return False
 
 
 def _roundings(value: str) -> list[str]:
     """A number with a long fraction as an answer may write it."""
-    try:
-        exact = Decimal(value)
-    except InvalidOperation:
+    if not _is_number(value):
         return []
+    exact = Decimal(value)
     places = -int(exact.as_tuple().exponent)
     return [f"{exact:.{shorter}f}" for shorter in (2, 1, 0) if shorter < places]
 

@@ -20,6 +20,7 @@ _NUMERIC = lazy.regex(r"\p{N}")
 _EUROS_AFTER = lazy.pattern(r"(?i)[^\S\n]?(?:€|eur\b|euros?\b)(?![^\S\n]?(?:/|(?:per|pro|par|por|je)\b))")
 _EUROS_BEFORE = lazy.pattern(r"(?i)(?:€|\beur)[^\S\n]?\Z")
 _POINT_GROUPS = lazy.pattern(r"[1-9]\d{0,2}\.\d{3}")
+POINT_MAY_GROUP = lazy.pattern(r"(?<![\w.,:/-])[1-9]\d{0,2}\.\d{3}(?![.,:/-]?\w)")
 _ZERO_BEFORE_HOUR = lazy.pattern(r"(?<![\w.,:/-])0(?=\d:\d\d(?![:.,/-]?\d))")
 
 
@@ -44,6 +45,12 @@ def spelled_span(view: View, start: int, end: int) -> Span:
 def has_euros(text: str, start: int, end: int) -> bool:
     """Whether euros are next to a number: there a point before three digits groups them."""
     return bool(_EUROS_AFTER.match(text, end) or _EUROS_BEFORE.search(text, max(0, start - 5), start))
+
+
+def ungrouped(text: str) -> View:
+    """The text without points that may group digits: 1.200 may be 1200."""
+    edits = [Edit(*number.span(), number[0].replace(".", "")) for number in POINT_MAY_GROUP.finditer(text)]
+    return apply_edits(text, edits) if edits else View(text)
 
 
 def _edits(text: str) -> Iterator[Edit]:

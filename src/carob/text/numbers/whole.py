@@ -33,7 +33,7 @@ from msgspec import Struct
 from carob.text.characters import LINE_ENDS, folded, is_word_char, plain
 from carob.text.folded_search import find_whole_words
 from carob.text.folding import Span, fold, glyphs, original_span, original_span_of_lines
-from carob.text.numbers.spelling import has_euros, spelled_phrase
+from carob.text.numbers.spelling import POINT_MAY_GROUP, has_euros, spelled_phrase
 from carob.text.numbers.tokens import POWERS, Number, all_numbers, canonical, find_numbers
 from carob.text.regexes import lazy
 from carob.text.views import rendered_view
@@ -43,7 +43,6 @@ _TIME: Final = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?:[^\S\n]?(?P<half>[ap])\.?
 _TIME_VALUE = lazy.pattern(rf"(?i){_TIME}")
 _TIMES = lazy.pattern(rf"(?i)(?<![\w.,:/-]){_TIME}(?![:.,/-]?\d)")
 _LINE_END = lazy.pattern(f"[\\n{LINE_ENDS}]")
-_POINT_MAY_GROUP = lazy.pattern(r"(?<![\w.,:/-])[1-9]\d{0,2}\.\d{3}(?![.,:/-]?\w)")
 _JOINTS: Final = ".,:/-\u2010\u2011\u2012\u2013"
 
 
@@ -84,7 +83,7 @@ def unread_number(text: str, value: str) -> Span | None:
 def _find_grouped(text: str, number: str) -> Iterator[Span]:
     """Where a point may group the digits of a number: 1.200 may be 1200."""
     if f"{number[:-3]}.{number[-3:]}" in text:
-        yield from (m.span() for m in _POINT_MAY_GROUP.finditer(text) if m[0].replace(".", "") == number)
+        yield from (m.span() for m in POINT_MAY_GROUP.finditer(text) if m[0].replace(".", "") == number)
 
 
 def _may_be(number: str, value: str) -> bool:
