@@ -11,9 +11,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import wrapt
 from langchain_core.messages import AIMessage
 from langchain_core.tools import BaseTool, tool
 from langgraph.graph import START, MessagesState, StateGraph
@@ -28,6 +30,8 @@ from carob.model.verdict import Status
 from carob.proxy.faults.world import CaseWorld, FaultError
 from carob.targets.in_process.cases import RunningCase
 from carob.targets.in_process.functions import Door, wrap_function
+from carob.targets.in_process.passages import wrap_method
+from carob.targets.in_process.tool_classes import TOOL_CLASSES
 from carob.targets.in_process.wrapping import WRAPPING
 from carob.targets.python import Conversation
 from targets.conftest import ask, opened
@@ -366,3 +370,42 @@ def test_calls_of_both_sources_are_each_one() -> None:
         ({"q": 2}, False),
         ({"q": 3}, True),
     ]
+
+
+OWNERS: list[Any] = []
+"""Whose method was called, as an instrumentation sees it that names its spans by the tool."""
+
+
+@wrapt.decorator
+def instrumented(method: Callable[..., Any], tool: Any, args: Any, kwargs: Any) -> Any:
+    OWNERS.append(tool)
+    return method(*args, **kwargs)
+
+
+class Traced:
+    metadata = SimpleNamespace(get_name=lambda: "look_up", name="look_up")
+
+    @instrumented
+    def call(self, order: str) -> str:
+        return order
+
+    @instrumented
+    async def acall(self, order: str) -> str:
+        return order
+
+    @instrumented
+    async def stream(self, order: str) -> Any:
+        yield order
+
+
+@pytest.mark.parametrize("name", ["call", "acall", "stream"])
+async def test_an_instrumentation_sees_whose_method_is_called(name: str) -> None:
+    row = next(row for row in TOOL_CLASSES if row.module == "llama_index.core.tools.types")
+    traced, wrapped = Traced(), wrap_method(row, vars(Traced)[name], is_inner=True)
+    OWNERS.clear()
+    given = wrapped(traced, "A-17")
+    if name == "acall":
+        given = await given
+    elif name == "stream":
+        given = [event async for event in given][0]
+    assert (given, OWNERS) == ("A-17", [traced])

@@ -232,11 +232,16 @@ def wrap_method(row: ToolClass, method: Callable[..., Any], *, is_inner: bool) -
     return wrapped
 
 
+def _bind(method: Callable[..., Any], tool: Any) -> Callable[..., Any]:
+    """The method of this tool: a decorator of the framework may look at whose method is called."""
+    return cast(Callable[..., Any], method.__get__(tool, type(tool)))
+
+
 def _wrap_sync(row: ToolClass, method: Callable[..., Any], is_inner: bool) -> Callable[..., Any]:
     @functools.wraps(method)
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
         passage = enter(row, is_inner, self, args, kwargs)
-        call = functools.partial(method, self, *args, **kwargs)
+        call = functools.partial(_bind(method, self), *args, **kwargs)
         return call() if passage is None else passage.run(call)
 
     return run
@@ -246,7 +251,7 @@ def _wrap_async(row: ToolClass, method: Callable[..., Any], is_inner: bool) -> C
     @functools.wraps(method)
     async def run(self: Any, *args: Any, **kwargs: Any) -> Any:
         passage = enter(row, is_inner, self, args, kwargs)
-        call = functools.partial(method, self, *args, **kwargs)
+        call = functools.partial(_bind(method, self), *args, **kwargs)
         return await (call() if passage is None else passage.arun(call))
 
     return run
@@ -258,7 +263,7 @@ def _wrap_stream(row: ToolClass, method: Callable[..., Any]) -> Callable[..., An
     @functools.wraps(method)
     async def run(self: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
         passage = enter(row, False, self, args, kwargs)
-        events = _iterate_within(passage, method(self, *args, **kwargs))
+        events = _iterate_within(passage, _bind(method, self)(*args, **kwargs))
         if passage is None or not passage.has_world:
             last: Any = None
             try:
