@@ -15,7 +15,7 @@ from carob.rules.values import holds_removed, scalars_of, values_at
 from carob.text.folded_search import find_whole_words, is_within_number
 from carob.text.folding import fold, fold_phrase
 from carob.text.numbers.claimed import numbers_in
-from carob.text.numbers.spelling import spelled, spelled_phrase
+from carob.text.numbers.spelling import spell_numbers, spelled_phrase
 from carob.text.regexes import lazy
 
 USER: Final = "user"
@@ -72,7 +72,18 @@ class TextIndex:
 class SourceValues:
     """The values of one source, each with the event in which it first was. They are read when one is looked for."""
 
-    __slots__ = ("_numbered", "_plain", "_read", "_same", "_spelled", "_store", "_within_text", "_worded", "doubts", "texts")
+    __slots__ = (
+        "_numbered",
+        "_plain",
+        "_read",
+        "_same",
+        "_spelled",
+        "_store",
+        "_within_text",
+        "_worded",
+        "doubts",
+        "texts",
+    )
 
     def __init__(self, store: EventStore, *, within_text: bool) -> None:
         self._store = store
@@ -86,7 +97,7 @@ class SourceValues:
         self._numbered: list[tuple[NamePlace, str]] = []
         """Texts whose numbers were not read yet."""
         self.texts = TextIndex()
-        self._spelled = TextIndex(lambda text: fold(spelled(text).text))
+        self._spelled = TextIndex(lambda text: fold(spell_numbers(text).text))
         """The same texts with their numbers in one spelling."""
         self.doubts: list[tuple[int, str]] = []
         """Events of which something was not seen, and why."""

@@ -14,7 +14,7 @@ from carob.text.characters import ASCII_OF, is_word_char, plain
 from carob.text.encodings import LONG_ENOUGH, SecretSearch
 from carob.text.folded_search import find_first, is_within_number
 from carob.text.folding import Span, fold, fold_phrase, original_span
-from carob.text.numbers.spelling import spelled_phrase, ungrouped
+from carob.text.numbers.spelling import spelled_phrase, ungroup
 from carob.text.phrases import find_equal
 from carob.text.regexes import lazy
 from carob.text.regexes.safe_regex import denies, search
@@ -46,10 +46,10 @@ def find_disguised(text: str, phrase: str) -> Span | None:
 
 def find_if_grouped(text: str, phrase: str) -> Span | None:
     """Where the phrase is if points group digits: 1.200 may be 1200."""
-    form = ungrouped(text)
-    if form.text == text and ungrouped(phrase).text == phrase:
+    form = ungroup(text)
+    if form.text == text and ungroup(phrase).text == phrase:
         return None
-    span = find_phrase(form.text, ungrouped(phrase).text)
+    span = find_phrase(form.text, ungroup(phrase).text)
     return form.span(*span) if span else None
 
 

@@ -91,7 +91,9 @@ class MustNotSay(base.Check, Struct, frozen=True):
         text = trace.final_message
         span = forbidden.find_phrase(text, self.phrase)
         if span is None and (grouped := forbidden.find_if_grouped(text, self.phrase)):
-            return self.unknown(f"{text[slice(*grouped)]!r} may be {self.phrase!r}: write numbers without points as groups")
+            return self.unknown(
+                f"{text[slice(*grouped)]!r} may be {self.phrase!r}: write numbers without points as groups"
+            )
         return self.absent(trace, span)
 
 

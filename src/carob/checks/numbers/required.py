@@ -22,7 +22,6 @@ from carob.text.regexes import safe_regex
 from carob.text.tool_names import is_named
 from carob.text.tool_results import parse_result
 
-
 PERCENT: Final = r"^\d{1,2}(\.\d+)?%$"
 """A tolerance as a share of the number."""
 

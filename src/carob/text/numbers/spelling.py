@@ -47,7 +47,7 @@ def has_euros(text: str, start: int, end: int) -> bool:
     return bool(_EUROS_AFTER.match(text, end) or _EUROS_BEFORE.search(text, max(0, start - 5), start))
 
 
-def ungrouped(text: str) -> View:
+def ungroup(text: str) -> View:
     """The text without points that may group digits: 1.200 may be 1200."""
     edits = [Edit(*number.span(), number[0].replace(".", "")) for number in POINT_MAY_GROUP.finditer(text)]
     return apply_edits(text, edits) if edits else View(text)
