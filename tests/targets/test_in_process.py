@@ -407,5 +407,5 @@ async def test_an_instrumentation_sees_whose_method_is_called(name: str) -> None
     if name == "acall":
         given = await given
     elif name == "stream":
-        given = [event async for event in given][0]
+        (given,) = [event async for event in given]
     assert (given, OWNERS) == ("A-17", [traced])
