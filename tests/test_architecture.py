@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-import tomllib
+import runpy
 from collections import Counter
 from collections.abc import Set
 from graphlib import CycleError, TopologicalSorter
@@ -18,11 +18,14 @@ ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "ARCHITECTURE.md").read_text()
 
 
-def test_the_floors_are_those_of_the_layers_contract() -> None:
-    linter = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
-    layers = next(contract["layers"] for contract in linter["contracts"] if contract["type"] == "layers")
-    drawn = next(block for block in re.findall(r"```\n(.*?)```", PAGE, re.DOTALL) if block.startswith("features\n"))
-    assert drawn.split("\n")[:-1] == [floor.replace(" | ", " · ") for floor in layers]
+def test_the_page_and_its_picture_are_those_of_the_contracts_and_the_catalog() -> None:
+    again = "run `python scripts/architecture.py`"
+    drawn = runpy.run_path(str(ROOT / "scripts/architecture.py"))
+    assert drawn["page"](PAGE) == PAGE, again
+    assert "| `viewer` | shows runs in a browser |" in PAGE
+    assert (ROOT / "docs/images/architecture.svg").read_text() == drawn["picture"](), (
+        "run `python scripts/architecture.py`"
+    )
 
 
 def test_every_room_is_described() -> None:
