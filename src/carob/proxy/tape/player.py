@@ -127,8 +127,8 @@ class TapePlayer:
 
     def read(self, service: str, method: str, address: str, headers: Mapping[str, str], body: bytes) -> ServiceRequest:
         """A request without its secrets, of which it may bring new ones."""
-        self.secrets.learn(headers, address)
         request = ServiceRequest.of(service, method, address, headers.get("content-type", ""), body)
+        self.secrets.learn(headers, address, request)
         return self.secrets.clean_request(request)
 
     def answer(self, request: ServiceRequest, case: CaseOnTape) -> Answer | None:

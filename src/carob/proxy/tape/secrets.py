@@ -7,6 +7,7 @@ they are in the headers and addresses of its requests. A stream may have a secre
 from __future__ import annotations
 
 import base64
+import re
 import threading
 from binascii import Error as Base64Error
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,9 +22,13 @@ from carob.model.trace import REMOVED
 from carob.proxy.tape.file import Answer, Exchange, StreamEvent
 from carob.proxy.tape.requests import ServiceRequest, read_json
 from carob.proxy.tape.settings import PLACEHOLDER
-from carob.redaction.key_names import SHORTEST_SECRET, is_secret_header, is_secret_parameter
+from carob.redaction.key_names import SHORTEST_SECRET, is_secret_field, is_secret_header, is_secret_parameter
 from carob.redaction.redactor import Redactor
 
+FORM = "x-www-form-urlencoded"
+DIGEST = frozenset({"response", "nonce", "cnonce"})
+_HEADER_PARAMETER = re.compile(r'([\w-]+)=(?:"([^"]*)"|([^",\s]+))')
+"""`Signature=1f…` in what signs a request."""
 SURE = 16
 """A shorter value is a key only if it has digits too: else it may be a word."""
 _ORDERED = ("index", "output_index", "content_index", "item_id")
@@ -43,10 +48,16 @@ class SecretKeeper:
         """How many are known; what was cleaned with fewer may have to be cleaned again."""
         return len(self._values)
 
-    def learn(self, headers: Mapping[str, str], address: str) -> None:
+    def learn(self, headers: Mapping[str, str], address: str, request: ServiceRequest) -> None:
         """Learn by what the agent proves who it is."""
         found = {key for name, value in headers.items() for key in _keys_of_header(name.lower(), value)}
-        found |= {value for name, value in parse_qsl(urlsplit(address).query) if is_secret_parameter(name)}
+        fields = parse_qsl(urlsplit(address).query)
+        fields += parse_qsl(request.text) if FORM in request.content_type else []
+        grants = any(name == "grant_type" for name, _ in fields)
+        found |= {value for name, value in fields if is_secret_parameter(name) or (grants and name == "code")}
+        self._learn_keys(found | set(_find_fields(request.json)))
+
+    def _learn_keys(self, found: set[str]) -> None:
         new = {key for key in found if _is_secret(key)} - self._values
         if new:
             with self._lock:
@@ -58,7 +69,8 @@ class SecretKeeper:
         return not self._redactor.has_value(data)
 
     def clean(self, exchange: Exchange) -> Exchange:
-        """The exchange without secrets."""
+        """The exchange without secrets, those that the answer gives the agent among them."""
+        self._learn_keys(set(_find_fields(exchange.answer.json)))
         return structs.replace(
             exchange, request=self.clean_request(exchange.request), answer=self._clean_answer(exchange.answer)
         )
@@ -141,11 +153,27 @@ def _keys_of_header(name: str, value: str) -> Iterator[str]:
     if name.endswith("cookie"):
         yield from (part.partition("=")[2].strip() for part in value.split(";"))
         return
+    for parameter, quoted, bare in _HEADER_PARAMETER.findall(value):
+        if is_secret_parameter(parameter) or parameter.lower() in DIGEST:
+            yield from ((quoted or bare), (quoted or bare).partition("/")[0])
     scheme, _, credentials = value.strip().rpartition(" ")
     yield credentials
     if scheme.lower() == "basic":
         with suppress(Base64Error, UnicodeDecodeError):
             yield from base64.b64decode(credentials).decode().split(":", 1)
+
+
+def _find_fields(value: Any) -> Iterator[str]:
+    """What fields of JSON hold that let somebody in: one word each."""
+    pending = [value]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, dict):
+            texts = (item for name, item in value.items() if is_secret_field(name) and isinstance(item, str))
+            yield from (text for text in texts if not any(map(str.isspace, text)))
+            pending += value.values()
+        elif isinstance(value, list):
+            pending += value
 
 
 class _Text(list[str]):
