@@ -10,6 +10,7 @@ small, circled and squared capitals, by their names in the Unicode Character Dat
 right to left are left out, because no reader takes them so within a Latin word.
 """
 
+from pathlib import Path
 from typing import Final
 from unicodedata import category, normalize
 
@@ -89,54 +90,6 @@ def is_word_char(char: str) -> bool:
     return char.isalnum() or char == "_" or (not char.isascii() and category(char)[0] == "M")
 
 
-_LOOK_ALIKES: Final = {
-    "a": "ɑΑαАаᎪᗅᴀꓮ𐊠𖽀🅐🅰",
-    "aa": "Ꜳꜳ",
-    "ae": "ÆæӔӕ",
-    "ao": "Ꜵꜵ",
-    "au": "Ꜷꜷ",
-    "av": "ꜸꜹꜺꜻ",
-    "ay": "Ꜽꜽ",
-    "b": "ƀƂƃƄɓʙΒБВЬѢѣҌҍᏏᏴᑲᑳᖯᗷⲂꓐꞴ𐊂𐊡𐌁🅑🅱",
-    "bl": "Ы",
-    "c": "ȼСсҪҫငၚᏟᴄⲤⲥꓚꮯ𐊢𐌂𐐕𐐽𐔜🅒🅲",
-    "d": "ÐĐđƉƌɖɗԁᎠᏧᑯᗞᗪᴅꓒꓓ🅓🅳",
-    "dz": "ʣ",
-    "e": "ɆɇΕЕеҽҿᎬᴇⴹꓰꬲ𐊆𑢦𑢮🅔🅴",
-    "f": "ƑƒϜքᖴᵮẝꓝꜰꞘꞙꬵ𐊇𐊥𐔥𑢢𑣂🅕🅵",
-    "fn": "ʩ",
-    "g": "ƍǤǥɠɡɢԌցᏀᏳᶃꓖ🅖🅶",
-    "h": "ĦħɦʜΗНћҢһӇӉհᎻᏂᏲᕼⱧⲎꓧꚕ𐋏🅗🅷",
-    "i": "ıİƖƗɨɩɪΙιІіӀւᎥᵻᵼⲒⲓꙇꭵ𑣃🅘🅸",
-    "j": "ɈɉͿϳЈјᎫᒍᴊꓙꞲ🅙🅹",
-    "k": "ƙΚКҚҞᏦᛕᴋⱩⲔꓗꝀ𐔘🅚🅺",
-    "l": "ŁłƚǀɫɭʟӏᏞᒪᛁⳐⵏꓡꓲ𐊊𐌉𐐛𐔦𑢣𑢲𖼖𖼨🅛🅻",
-    "ll": "ǁ",
-    "lo": "Ю",
-    "ls": "ʪ",
-    "lz": "ʫ",
-    "m": "ΜϺМӍᎷᗰᛖᴍⲘꓟ𐊰𐌑🅜🅼",
-    "n": "ŋƝƞɳɴΝηղոռᵰⲚꓠ𐔓🅝🅽",
-    "o": "ØøƟɵΘΟθοσϭОоѲѳӨөՕօଠഠဝჿዐᎾᏫᴏᴑⲐⲑⲞⲟⴱⵁⵔꓳꝊꝋꬽꬾꭴꮎꮻ𐊒𐊫𐐄𐐬𐓂𐓪𐔖𑢵𑣈𑣗🅞🅾",
-    "oe": "Œœ",
-    "oo": "ꚘꚙꝎꝏ",
-    "p": "þƥƿΡρϸРрᏢᑭᴘᵽⲢⲣⳎⳏꓑ𐊕🅟🅿",
-    "q": "ʠԛգզⵕꞯ🅠🆀",
-    "r": "ƦɍɼɽʀгғᎡᏒᖇᴦᵲⲅꓣꭇꭈꮁ𐒴𖼵🅡🆁",
-    "rn": "ɱᵯ𑜀",
-    "s": "ƽʂЅѕՏടᏕᏚᵴꓢꜱꮪ𐊖𐐠𐑈𑣁𖼺🅢🆂",
-    "t": "ŦŧƭƮȾΤТҬᎢᴛᵵⲦꓔ𐊗𐊱𐌕𑢼𖼊🅣🆃",
-    "tf": "ꝷ",
-    "ts": "ʦ",
-    "u": "ɄʋυџՍսሀᏌᑌᴜᵾꓴꞟꭎꭒꮜ𐓎𐓶𑢸𑣘𖽂🅤🆄",
-    "ue": "ᵫ",
-    "uo": "ꭣ",
-    "v": "νѴѵᏙᐯᴠⴸꓦꛟꮩ𐔝𑜆𑢠𑣀𖼈🅥🆅",
-    "w": "ɯшѡѽԜԝաᎳᏔᴡⲽꓪꝡꮃ𑓅𑜊𑜎𑜏🅦🆆",
-    "x": "ΧХхҲᕁᕽᚷⲬⵝꓫꞳ𐊐𐊴𐌗𐔧🅧🆇",
-    "y": "ƴɎɏɣʏΥγУуҮүҰұყᎩᎽᶌỿⲨⲩꓬꭚ𐊲𑢤𑣜𖽃🅨🆈",
-    "z": "ƵƶȤȥʐΖᏃᴢᵶꓜꮓ𑢩𑣄🅩🆉",
-}
-
-ASCII_OF: Final = {char: ascii_form for ascii_form, chars in _LOOK_ALIKES.items() for char in chars}
+_LOOK_ALIKES: Final = Path(__file__).with_name("look_alikes.txt").read_text("utf-8")
+ASCII_OF: Final = {char: letters for letters, chars in map(str.split, _LOOK_ALIKES.splitlines()) for char in chars}
 """The ASCII letters that each of these letters looks like."""
