@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator, Sequence
-from io import StringIO
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, Final
 
 import click
 import msgspec
 
 from carob.features.compare import report
 from carob.features.compare.model import CaseChange, CaseHistory, Comparison, History, RunExcerpt, RunPoint
-from carob.reports.artifacts import open_atomic
 from carob.reports.escaping import terminal
-from carob.terminal.screen import BOLD, GREEN, RED, YELLOW, paint, show, wants_colour
+from carob.terminal.formats import show_as
+from carob.terminal.screen import BOLD, GREEN, RED, YELLOW, paint, show
 from carob.text.wording import dollars, pluralize
 
 if TYPE_CHECKING:
@@ -36,36 +35,21 @@ _GATES: Final = {"met": GREEN, "BROKEN": RED, "UNDECIDED": YELLOW}
 
 def show_comparisons(comparisons: Sequence[Comparison], form: str, output: Path | None) -> None:
     """Print comparisons in this format; or write that into a file, and print the words."""
-    if output is not None:
-        with open_atomic(output, replace=True) as out:
-            out.write(_format_as(comparisons, form))
-    elif form != "terminal":
-        click.echo(_format_as(comparisons, form).decode(), nl=False)
-        return
-    write_comparisons(comparisons, sys.stdout, colour=wants_colour(sys.stdout, os.environ))
+    writers = {"json": report.comparison_json, "markdown": report.comparison_markdown, "html": report.comparison_page}
+    forms = {name: partial(write, *comparisons) for name, write in writers.items()}
+    show_as(form, output, forms, lambda colour: comparison_lines(comparisons, colour))
 
 
-def _format_as(comparisons: Sequence[Comparison], form: str) -> bytes:
-    if form == "terminal":
-        out = StringIO()
-        write_comparisons(comparisons, out)
-        return out.getvalue().encode()
-    return {"json": report.comparison_json, "markdown": report.comparison_markdown, "html": report.comparison_page}[
-        form
-    ](*comparisons)
-
-
-def write_comparisons(comparisons: Sequence[Comparison], out: TextIO, *, colour: bool = False) -> None:
-    """Write comparisons in words, each of several under the name of its suite, and how many of these failed."""
-    if len(comparisons) == 1:
-        lines = [*_lines(comparisons[0], colour)]
-    else:
-        lines = []
-        for comparison in comparisons:
-            title = paint(terminal(report.heading(comparison), LINE), BOLD, colour)
-            lines += [title, *_lines(comparison, colour), ""]
-        lines.append(report.summarize(comparisons))
-    show(out, "".join(f"{line}\n" for line in lines))
+def comparison_lines(comparisons: Sequence[Comparison], colour: bool) -> Iterator[str]:
+    """Comparisons in words, each of several under the name of its suite, and how many of these failed."""
+    for comparison in comparisons:
+        if len(comparisons) > 1:
+            yield paint(terminal(report.heading(comparison), LINE), BOLD, colour)
+        yield from _lines(comparison, colour)
+        if len(comparisons) > 1:
+            yield ""
+    if len(comparisons) != 1:
+        yield report.summarize(comparisons)
 
 
 def _lines(comparison: Comparison, colour: bool) -> Iterator[str]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path, PurePath
 from typing import Final
 
@@ -14,7 +13,8 @@ from carob.features.matrix import report
 from carob.features.matrix.model import Matrix, MatrixCell, RowKind
 from carob.reports.artifacts import open_atomic, safe_stem, stamp, utc_now
 from carob.reports.escaping import terminal
-from carob.terminal.screen import BOLD, GREEN, RED, YELLOW, paint, show, wants_colour
+from carob.terminal.formats import show_as
+from carob.terminal.screen import BOLD, GREEN, RED, YELLOW, paint
 
 ROWS: Final = 30
 NAME: Final = 40
@@ -23,13 +23,9 @@ LINE: Final = 300
 
 def show_matrix(matrix: Matrix, form: str, output: Path | None) -> None:
     """Print a matrix in this format; or write that into a file, and print the words."""
-    if output is not None:
-        with open_atomic(output, replace=True) as out:
-            out.write(_format_as(matrix, form))
-    elif form != "terminal":
-        click.echo(_format_as(matrix, form).decode(), nl=False)
-        return
-    show(sys.stdout, "".join(f"{line}\n" for line in matrix_lines(matrix, colour=wants_colour(sys.stdout, os.environ))))
+    writers = {"json": report.matrix_json, "markdown": report.matrix_markdown, "html": report.matrix_html}
+    forms = {name: partial(write, matrix) for name, write in writers.items()}
+    show_as(form, output, forms, lambda colour: matrix_lines(matrix, colour=colour))
 
 
 def show_matrix_page(matrix: Matrix, folder: Path) -> None:
@@ -40,12 +36,6 @@ def show_matrix_page(matrix: Matrix, folder: Path) -> None:
     click.echo()
     show_matrix(matrix, "terminal", None)
     click.echo(f"  {terminal(str(out.path))}")
-
-
-def _format_as(matrix: Matrix, form: str) -> bytes:
-    if form == "terminal":
-        return "".join(f"{line}\n" for line in matrix_lines(matrix)).encode()
-    return {"json": report.matrix_json, "markdown": report.matrix_markdown, "html": report.matrix_html}[form](matrix)
 
 
 def matrix_lines(matrix: Matrix, *, colour: bool = False) -> Iterator[str]:
