@@ -122,9 +122,9 @@ def test_a_task_without_a_prompt_is_skipped_and_what_it_needs_is_said(tmp_path: 
         {"assertions": [{"name": "n", "description": "It works."}, "It is fast."]},
     ],
 )
-def test_free_text_of_a_skill_is_unjudged_and_its_use_is_judged(row: Json, tmp_path: Path) -> None:
+def test_sentences_of_a_skill_are_criteria_and_its_use_is_judged(row: Json, tmp_path: Path) -> None:
     suite = read(tmp_path, {"skill_name": "fix", "evals": [{"id": 1, "prompt": "Fix it.", **row}]}, "evals.json")
-    assert [next(iter(spec)) for spec in asked(suite)] == ["skills", "unjudged", "unjudged"]
+    assert [next(iter(spec)) for spec in asked(suite)] == ["meets", "meets", "skills"]
 
 
 def test_a_prompt_that_must_not_trigger_a_skill(tmp_path: Path) -> None:
@@ -142,12 +142,12 @@ def test_a_list_of_evals_is_of_the_skill_in_whose_folder_it_is(tmp_path: Path) -
     rows = [{"id": 0, "prompt": "Fix it.", "assertions": ["It works."]}, {"id": 1, "task": "Bake a cake."}]
     suite = read(folder, rows, "evals.json")
     assert [case.id for case in suite.cases] == ["0", "1"]
-    assert [next(iter(spec)) for spec in asked(suite)] == ["skills", "unjudged"]
+    assert [next(iter(spec)) for spec in asked(suite)] == ["meets", "skills"]
     assert suite.cases[1].prompt == "Bake a cake."
     triggers = read(folder, [{"query": "Fix it.", "should_trigger": True}], "triggers.json")
-    assert asked(triggers) == asked(suite)[:1]
+    assert asked(triggers) == asked(suite)[1:]
     alone = read(tmp_path, [{"prompt": "Fix it.", "assertions": ["It works."]}], "evals.json")
-    assert [next(iter(spec)) for spec in asked(alone)] == ["unjudged"]
+    assert [next(iter(spec)) for spec in asked(alone)] == ["meets"]
 
 
 def test_evals_with_the_same_name_are_told_apart(tmp_path: Path) -> None:

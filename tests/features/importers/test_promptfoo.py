@@ -11,7 +11,7 @@ import pytest
 
 from carob.errors import SuiteError
 from carob.features.importers.promptfoo import files, suite, templates
-from carob.features.importers.promptfoo.assertions import UNJUDGED, from_text, known_types, path_of
+from carob.features.importers.promptfoo.assertions import CRITERIA, UNJUDGED, from_text, known_types, path_of
 from carob.features.importers.promptfoo.providers import CODE, target_of
 from carob.features.importers.promptfoo.templates import BadTemplateError, render
 from carob.model.suite import Suite
@@ -228,7 +228,41 @@ def test_what_is_not_in_the_text_is_a_check_of_carob(tmp_path, assertion, name, 
     assert args(read(tmp_path, one_test(assertion))) == [(name, wanted)]
 
 
-@pytest.mark.parametrize("kind", UNJUDGED)
+RUBRICS = [
+    ({"value": "is {{tone}}"}, "meets", "is polite"),
+    ({"value": "is polite", "threshold": 0.8}, "meets", "is polite"),
+    ({"value": "file://rubric.txt"}, "unjudged", "its text is in a file"),
+    ({"value": ["a", "b"]}, "unjudged", "its value is a list"),
+    ({"value": ""}, "unjudged", "it is empty"),
+    ({"value": "x" * 2001}, "unjudged", "more than 2,000 characters"),
+    ({"value": "is polite", "transform": "output.trim()"}, "unjudged", "its transform is code"),
+]
+
+
+@pytest.mark.parametrize("kind", CRITERIA)
+@pytest.mark.parametrize(("more", "name", "text"), RUBRICS)
+def test_a_rubric_is_a_criterion(tmp_path, kind, more, name, text):
+    suite = one_test({"type": kind, **more})
+    suite["tests"][0]["vars"] = {**suite["tests"][0].get("vars", {}), "tone": "polite"}
+    ((found, given),) = args(read(tmp_path, suite))
+    assert found == name
+    assert text in str(given)
+    ((found, given),) = args(read(tmp_path, one_test({"type": f"not-{kind}", **more})))
+    assert found == "unjudged"
+
+
+def test_a_rubric_that_is_there_twice_is_one_criterion(tmp_path):
+    suite = one_test({"type": "llm-rubric", "value": "is polite"})
+    suite["tests"][0]["assert"] *= 2
+    assert [name for name, _ in args(read(tmp_path, suite))] == ["meets", "unjudged"]
+
+
+def test_what_of_a_rubric_people_do_not_use_is_said(tmp_path):
+    suite = read(tmp_path, one_test({"type": "llm-rubric", "value": "is polite", "threshold": 0.8}))
+    assert "for people to decide, without its threshold" in "".join(suite.warnings)
+
+
+@pytest.mark.parametrize("kind", sorted({*UNJUDGED} - {*CRITERIA}))
 def test_what_another_tool_judges_is_kept_and_counted(tmp_path, kind):
     ((name, given),) = args(read(tmp_path, one_test({"type": kind, "value": "nice"})))
     assert name == "unjudged"

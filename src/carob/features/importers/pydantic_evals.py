@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Required, TypedDict
 
+from carob.features.importers.criteria import why_no_criterion
 from carob.features.importers.evaluators import Evaluators, add_fields, fill
 from carob.suites.diagnostics import Path
 from carob.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
@@ -216,6 +217,13 @@ def _evaluator(
     return _Evaluator(shape, tuple(declared), fields)
 
 
+def _criterion(given: Arguments, text: Any, others: Sequence[str]) -> Fields | None:
+    """What a model is to judge, for people; None where it wants a score or a reference too."""
+    if not isinstance(text, str) or why_no_criterion(text) or any(given.get(key) for key in others):
+        return None
+    return {"meets": [{"says": text, "sees": ["user", "answer"] if given.get("include_input") else ["answer"]}]}
+
+
 def _leave_unjudged(*names: str) -> _Evaluator:
     return _evaluator(lambda given: None, dict.fromkeys(names, Any))
 
@@ -257,8 +265,14 @@ _BUILT_IN: Mapping[str, _Evaluator] = {
     ),
     "MaxModelRequests": _leave_unjudged("max_requests"),
     "HasMatchingSpan": _leave_unjudged("query"),
-    "LLMJudge": _leave_unjudged(
-        "rubric", "model", "include_input", "include_expected_output", "model_settings", "score", "assertion"
+    "LLMJudge": _evaluator(
+        lambda given: _criterion(given, given.get("rubric"), ("include_expected_output", "score")),
+        dict.fromkeys(
+            ("rubric", "model", "include_input", "include_expected_output", "model_settings", "score", "assertion"), Any
+        ),
     ),
-    "GEval": _leave_unjudged("criteria", "evaluation_steps", "score_range", "include_input", "model", "model_settings"),
+    "GEval": _evaluator(
+        lambda given: _criterion(given, given.get("criteria"), ("evaluation_steps", "score_range")),
+        dict.fromkeys(("criteria", "evaluation_steps", "score_range", "include_input", "model", "model_settings"), Any),
+    ),
 }

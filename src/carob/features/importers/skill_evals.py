@@ -1,7 +1,7 @@
 """A skill's `evals/evals.json`: prompts, what is expected in free text, and files to work on.
 
-That the skill is used is judged here. What is expected is written for a person or a model to judge, and is said to be
-unjudged: write the deeds that it means as `commands`, `files` and `claims`.
+That the skill is used is judged here, and sentences on the answer are criteria for people. References are said to be
+unjudged: write the deeds that they mean as `commands`, `files` and `claims`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypedDict
 
+from carob.features.importers.criteria import read_criteria
 from carob.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
 from carob.suites.formats.builder import SuiteBuilder
 
@@ -16,6 +17,8 @@ FILE = "evals.json"
 SKILL = "SKILL.md"
 PROMPTS = ("prompt", "query", "input", "task")
 IN_WORDS = ("expected_output", "expectations", "assertions", "expected_behavior", "expected", "rubric", "criteria")
+CRITERIA = ("expectations", "assertions", "expected_behavior")
+"""What an answer must meet, sentence by sentence; the others are references, or scales."""
 TEXT_KEYS = ("text", "description", "assertion", "expectation", "check", "name", "criterion")
 
 
@@ -89,10 +92,11 @@ def _add_case(suite: SuiteBuilder, row: Mapping[str, Any], path: tuple[Any, ...]
     case = suite.case(name, prompt, path, preconditions=needed)
     skills = [skill] if skill else [str(one) for one in row.get("skills") or ()]
     key = "not_used" if row.get("should_trigger") is False else "used"
-    unjudged = [f"{field}: {text}" for field in IN_WORDS for text in _texts(row.get(field))]
     expected: dict[str, Any] = {"skills": {key: skills}} if skills else {}
-    if unjudged:
-        expected["unjudged"] = unjudged
+    expected |= read_criteria((text for field in CRITERIA for text in _texts(row.get(field))), CRITERIA[0])
+    others = [field for field in IN_WORDS if field not in CRITERIA]
+    if unjudged := [f"{field}: {text}" for field in others for text in _texts(row.get(field))]:
+        expected["unjudged"] = [*expected.get("unjudged", ()), *unjudged]
     case.expect({"outcome": "completed", **expected} if expected else {}, path)
 
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from carob.features.importers.criteria import why_no_criterion
+from carob.model.suite import MEETS
 from carob.text.wording import did_you_mean, kind, quoted
 
 NOT = "not-"
@@ -27,6 +29,8 @@ _NOT_BUILT = [
     "contains-xml", "is-html", "contains-html", "is-refusal", "guardrails", "ruby", "webhook", "skill-used",
     "max-score", "human",
 ]  # fmt: skip
+CRITERIA = ("llm-rubric", "model-graded-closedqa")
+"""Types whose value is a criterion in words."""
 UNJUDGED: Mapping[str, str] = {**dict.fromkeys(_MODEL_GRADED, MODEL), **dict.fromkeys(_NOT_BUILT, OTHER_TOOL)}
 
 _NEAREST = {
@@ -325,6 +329,17 @@ def code(assertion: Assertion) -> list[Asked]:
     rule |= {"function": assertion.function} if assertion.function else {}
     rule |= {"threshold": _number(assertion)} if assertion.threshold is not None else {}
     return [Asked("code", {**rule, **({"negated": True} if assertion.absent else {})})]
+
+
+def criterion(assertion: Assertion) -> Asked:
+    """A criterion that people decide; not judged where its value cannot be one."""
+    if assertion.absent:
+        return unjudged_check(assertion, MODEL)
+    if not isinstance(assertion.value, str):
+        return unjudged_check(assertion, f"its value is {kind(assertion.value)}")
+    if why := why_no_criterion(assertion.value):
+        return unjudged_check(assertion, why)
+    return Asked(MEETS, {"says": assertion.value})
 
 
 def unjudged_check(assertion: Assertion, why: str) -> Asked:

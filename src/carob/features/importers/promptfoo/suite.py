@@ -9,8 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, NamedTuple, TypedDict
 
+from carob.criteria.identity import criterion_id
+from carob.features.importers.criteria import why_no_criterion
 from carob.features.importers.promptfoo.assertions import (
     CODE_TYPES,
+    CRITERIA,
     NOT,
     OTHER_TOOL,
     SET,
@@ -19,6 +22,7 @@ from carob.features.importers.promptfoo.assertions import (
     Assertion,
     MisfitError,
     code,
+    criterion,
     from_text,
     path_of,
     read_assertion,
@@ -33,6 +37,7 @@ from carob.features.importers.promptfoo.templates import (
     render_variable,
     without_break,
 )
+from carob.model.suite import MEETS
 from carob.suites.diagnostics import Path, PathDiagnostic, RefusedError
 from carob.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
 from carob.suites.formats.builder import CaseBuilder, Expectations, SuiteBuilder
@@ -42,6 +47,8 @@ from carob.text.wording import did_you_mean, join_words, kind, quoted
 
 OWN_KEYS = ("prompts", "tests", "providers", "targets", "defaultTest", "scenarios", "redteam")
 MOST_CASES = 1_000_000
+READ_APART = (*CODE_TYPES, *CRITERIA)
+"""Types of which equal assertions are not one: each has a place of its own."""
 MOST_EXPANDED = 10_000
 _RESULTS = ("results", "evalId")
 
@@ -431,6 +438,8 @@ class ConfigReader:
         label = f"{label} {tree['type']}{f' ({metric})' if isinstance(metric, str) else ''}"
         weight = _weight(tree) if around.weighed else None
         for number, check in enumerate(self._read_checks(tree, path, around)):
+            if check.name == MEETS:
+                check = _once(case, check)
             case.check(
                 check.name,
                 check.args,
@@ -461,7 +470,7 @@ class ConfigReader:
             raise MisfitError(f"{SET} needs a number as `threshold`, found {kind(threshold)}.")
         parts = [(index, self._resolve(part, path)) for index, part in enumerate(inside)]
         checks = [(part, each) for _, part in parts for each in self._read_checks(part, path, around)]
-        plain_checks = all(each.name not in ("unjudged", "code") and not each.negated for _, each in checks)
+        plain_checks = all(each.name not in ("unjudged", "code", MEETS) and not each.negated for _, each in checks)
         if threshold is not None and checks and plain_checks:
             of = [{"check": each.name, "args": each.args, "weight": _weight(part)} for part, each in checks]
             weight = _weight(tree) if around.weighed else None
@@ -478,7 +487,7 @@ class ConfigReader:
         value = tree.get("value")
         if around.transform is None and isinstance(value, str) and "{" not in value and not value.startswith(SCHEME):
             key = (tree["type"], value, tree.get("threshold"))
-            if len(tree) == 2 + ("threshold" in tree) and tree["type"].removeprefix(NOT) not in CODE_TYPES:
+            if len(tree) == 2 + ("threshold" in tree) and tree["type"].removeprefix(NOT) not in READ_APART:
                 if key not in self._known:
                     self._known[key] = self._read_assertion(tree, path, around)
                 return self._known[key]
@@ -488,6 +497,8 @@ class ConfigReader:
         name: str = tree["type"]
         base = name.removeprefix(NOT)
         assertion = Assertion(base, tree.get("value"), tree.get("threshold"), len(base) < len(name))
+        if base in CRITERIA:
+            return [self._criterion(assertion, tree, path, around)]
         if base in UNJUDGED or base.startswith("promptfoo:redteam:"):
             return [unjudged_check(assertion, UNJUDGED.get(base, "it needs a model"))]
         for transform in (tree.get("transform"), around.transform):
@@ -500,6 +511,23 @@ class ConfigReader:
             return code(self._with_code(assertion._replace(context=around.context(tree))))
         filled = self._value(assertion.value, path, around)
         return read_assertion(assertion if filled is assertion.value else assertion._replace(value=filled))
+
+    def _criterion(self, assertion: Assertion, tree: Tree, path: Path, around: Around) -> Asked:
+        """A criterion with its variables filled in; what people do not use is said to be left out."""
+        text = assertion.value
+        if tree.get("transform") is not None or around.transform is not None:
+            return unjudged_check(assertion, "its transform is code")
+        if isinstance(text, str) and text.startswith(SCHEME):
+            return unjudged_check(assertion, "its text is in a file")
+        try:
+            filled = render_tree(text, around.values)
+        except BadTemplateError as error:
+            return unjudged_check(assertion, f"{error}")
+        left = [key for key in ("threshold", "rubricPrompt", "provider") if tree.get(key) is not None]
+        if left:
+            message = f"{assertion.type} is for people to decide, without its {' and '.join(left)}."
+            self._suite.warn(path, message, "not-used")
+        return criterion(assertion._replace(value=filled))
 
     def _value(self, value: Any, path: Path, around: Around) -> Any:
         try:
@@ -521,6 +549,14 @@ class ConfigReader:
             return assertion._replace(code=text)
         name, _, function = text.removeprefix(SCHEME).partition(":")
         return assertion._replace(file=str(self._folder / name), function=function)
+
+
+def _once(case: Expectations, check: Asked) -> Asked:
+    """The criterion, or if its case has it already, that it has."""
+    text = check.args["says"]
+    before = {criterion_id(json.loads(bytes(spec.args))["says"]) for spec, _ in case.checks if spec.name == MEETS}
+    why = why_no_criterion(text, before)
+    return Asked("unjudged", {"what": f"llm-rubric ({why}): {text[:300]}"}) if why else check
 
 
 class Around(NamedTuple):
