@@ -14,6 +14,7 @@ from carob.features.lint import (
     commands,
     contract_rules,
     contradictions,
+    criteria,
     effects,
     literals,
     phrases,
@@ -37,6 +38,7 @@ RULES: tuple[Rule, ...] = (
     *literals.RULES,
     *effects.RULES,
     *commands.RULES,
+    *criteria.RULES,
 )
 SUITE_RULES: dict[str, Callable[[Sequence[LintCase]], Iterator[Smell]]] = {
     "duplicate-prompt": phrases.find_duplicates,
