@@ -13,7 +13,7 @@ from carob.journal.views import RunView
 from carob.model.cost import TokenPrices
 from carob.model.run import CaseRecord, Summary
 from carob.model.trace import Trace, TraceError
-from carob.model.verdict import CaseStatus, CheckResult, EvidenceLocation, Status
+from carob.model.verdict import CaseStatus, CheckResult, EvidenceLocation, Reading, Status
 from carob.reports.base import OutcomeReport
 from carob.reports.case_facts import (
     ALL_PASSED,
@@ -41,6 +41,8 @@ class CheckRow(Struct, omit_defaults=True, gc=False):
     at: EvidenceLocation | None = None
     error: bool = False
     turn: int | None = None
+    reading: Reading | None = None
+    """Of a criterion: what identifies it, and who decided it."""
 
 
 class ChecksByStatus(Struct, omit_defaults=True, gc=False):
@@ -230,7 +232,16 @@ def _checks(results: Sequence[CheckResult], facts: CheckFacts) -> ChecksByStatus
 
 def _check_rows(checks: Sequence[CheckResult]) -> list[CheckRow]:
     return [
-        CheckRow(check.name, check.group, check.expected, check.found, check.at, check.status is BROKE, check.turn)
+        CheckRow(
+            check.name,
+            check.group,
+            check.expected,
+            check.found,
+            check.at,
+            check.status is BROKE,
+            check.turn,
+            check.reading,
+        )
         for check in checks
     ]
 
@@ -274,6 +285,8 @@ def _summary(run: RunView) -> dict[str, object]:
     }
     if summary.unjudged:
         row["unjudged"] = summary.unjudged
+    if summary.criteria is not None:
+        row["criteria"] = msgspec.to_builtins(summary.criteria)
     if summary.rules:
         row |= {"rules": summary.rules, "untested_rules": list(summary.untested_rules)}
     if summary.guard is not None:

@@ -16,7 +16,15 @@ from carob.reports.base import SeveralRunsReport
 from carob.reports.case_details import headline, why_not_passed
 from carob.reports.case_facts import CaseOutcome, check_facts, tokens
 from carob.reports.escaping import terminal
-from carob.reports.run_facts import count_finished, draft_words, guard_words, incomplete, replay_words, seconds
+from carob.reports.run_facts import (
+    count_finished,
+    criteria_words,
+    draft_words,
+    guard_words,
+    incomplete,
+    replay_words,
+    seconds,
+)
 from carob.reports.suite_lines import suite_place
 from carob.scoring.figures import cost_words, rate_words
 
@@ -108,6 +116,7 @@ def _head(run: RunView, name: str, file: str) -> Iterator[str]:
         "pass_rate": rate_words(summary),
         "cost": cost_words(summary.spent, run.prices),
         "unjudged": str(summary.unjudged or ""),
+        "criteria": criteria_words(summary),
         "draft": draft_words(run),
         "replayed": replay_words(run.header),
         "guard": "; ".join(guard_words(summary)),
@@ -128,6 +137,9 @@ def _properties(record: CaseRecord) -> Iterator[tuple[str, str]]:
         yield f"tokens.{name}", str(count)
     if unjudged := check_facts(record).unjudged:
         yield "unjudged", ", ".join(check.label for check in unjudged)
+    for check in record.verdict.checks:
+        if check.reading is not None:
+            yield "criterion", f"{check.expected}: {check.found}"
     if record.case.tags:
         yield "tags", ", ".join(record.case.tags)
     if record.attempts:

@@ -173,3 +173,19 @@ def test_kills_lose_no_label(tmp_path: Path) -> None:
     found = read_files(tmp_path).labels
     assert sum(line.by == "ana" for line in found) == 200
     assert 200 + expected <= len(found) <= 400 + expected
+
+
+def test_reports_say_by_whom(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _label(monkeypatch, "ymnm", "--by", "ana")
+    [journal] = (desk / "carob-results").glob("*.jsonl")
+    run(["rescore", str(journal), "--results-dir", "out", "-q", "--report", "junit=j.xml", "--report", "html=h.html"])
+    [result] = (desk / "out").glob("*-results-*.json")
+    data = json.loads(result.read_text())
+    assert data["summary"]["criteria"] == {"by_people": 3, "unjudged": 3}
+    rows = [row for case in data["cases"] for row in case["checks"]["failed"] if row["name"] == "meets"]
+    assert rows[0]["reading"]["by"] == "person"
+    assert "by ana" in rows[0]["found"]
+    for report in ("j.xml", "h.html"):
+        text = (desk / report).read_text()
+        assert "6 criteria: 3 by people, 3 not judged" in text, report
+        assert "by ana" in text

@@ -67,7 +67,7 @@ def _wordings() -> tuple[Callable[..., object], ...]:
         rate_view,
         suite_name,
     )
-    from carob.reports.run_facts import guard_words, repeats, replay_words
+    from carob.reports.run_facts import criteria_words, guard_words, repeats, replay_words
     from carob.scoring.figures import cost_words, rate_words, token_words
 
     of_runs = (
@@ -82,7 +82,7 @@ def _wordings() -> tuple[Callable[..., object], ...]:
         replay_words,
         suite_name,
     )
-    figures = (cost_words, rate_words, token_words)
+    figures = (cost_words, criteria_words, rate_words, token_words)
     of_cases = (
         clip_long,
         evidence_anchor,
