@@ -6,12 +6,14 @@ import getpass
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import click
+
 from carob.checks.catalog import catalog_for
 from carob.criteria.decide import LabelReader
 from carob.criteria.files import LABELS
 from carob.criteria.settings import label_settings
 from carob.engine.rescoring import last_journal
-from carob.errors import ExitCode, UsageError
+from carob.errors import ExitCode
 from carob.features.labels.items import read_items
 from carob.features.labels.session import LabelSession
 from carob.features.labels.status import status_lines
@@ -43,8 +45,10 @@ def label_runs(journals: Sequence[str], by: str | None, queue: Any, yes: bool) -
     runs = open_runs(journals, project)
     items = read_items(runs)
     if not items:
-        fix = "Write criteria under `meets`, run the suite, and name its journal."
-        raise UsageError("there is nothing to label.", where=runs[0].path, fix=fix, slug="no-criterion")
+        click.echo(
+            f"{terminal(runs[0].path)} holds no criterion: write some under `meets`, and run the suite.", err=True
+        )
+        return ExitCode.OK
     labels = LabelReader(project_of(runs[0], project))
     session = LabelSession(items, labels, by or getpass.getuser(), queue, label_settings(project).evidence)
     is_first = not (session.folder / LABELS).exists()
