@@ -80,7 +80,7 @@ def test_rescoring_gives_the_same_bytes(desk: Path, monkeypatch: pytest.MonkeyPa
     _label(monkeypatch, "ymnm", "--by", "ana")
     [journal] = (desk / "carob-results").glob("*.jsonl")
     found = set()
-    for number in range(3):
+    for number in range(10):
         out = desk / f"out{number}"
         run(["rescore", str(journal), "--results-dir", str(out), "-q"])
         [again] = out.glob("*.jsonl")
