@@ -168,7 +168,7 @@ def _group(group: Group, made: dict[str, Any]) -> str:
 
 def _rest(made: dict[str, Any]) -> Iterator[str]:
     """A row for each key that no check declares, and for each key within it; golden sets know one more."""
-    checks = {field.name for field in CATALOG.fields}
+    checks = {*CATALOG.fields}
     golden = find_format("golden", CATALOG.formats).schema(CATALOG)["$defs"]["Expected"]["properties"]
     for name, node in {**made["$defs"]["Expected"]["properties"], "constraints": golden["constraints"]}.items():
         if name not in checks:

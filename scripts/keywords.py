@@ -96,13 +96,12 @@ def write_keywords() -> None:
 
 def keywords_module() -> str:
     """The module that declares the keywords, from the fields of the checks."""
-    from carob.checks.catalog import OWN  # late: only where a file is written
+    from carob.checks.catalog import OWN_FIELDS  # late: only where a file is written
     from carob.suites.formats.carob1 import shape
 
     classes: dict[str, str] = {}
-    fields = [field for check in OWN.values() for field in check.fields]
-    keys = {field.name: (_hint(field.type, classes), field.doc) for field in fields}
-    case = shape(tuple(fields), ()).case.keys
+    keys = {name: (_hint(field.type, classes), field.doc) for name, field in OWN_FIELDS.items()}
+    case = shape(OWN_FIELDS, ()).case.keys
     of_case = {key: (hint, case[key].doc) for key, hint in OF_CASE.items()}
     of_case["min_pass_rate"] = ("float", "The rate at which the case must pass when it is repeated.")
     expected = "ExpectedKeywords"

@@ -109,6 +109,7 @@ from carob.model.verdict import EvidenceLocation as EvidenceLocation
 from carob.model.verdict import Group as Group
 from carob.model.verdict import Status as Status
 from carob.model.verdict import Verdict as Verdict
+from carob.plugins.features import CheckPlace as CheckPlace
 from carob.plugins.features import Command as Command
 from carob.plugins.features import Feature as Feature
 from carob.plugins.features import McpTool as McpTool

@@ -12,11 +12,12 @@ import pytest
 
 import carob
 from carob.checks.base import Check
-from carob.checks.catalog import OWN
+from carob.checks.catalog import ALWAYS, OWN, OWN_FIELDS, own_places
 from carob.features.audit.judging import WATCHED
 from carob.model.check import CheckSpec
 from carob.model.trace import Channel, Trace
-from carob.model.verdict import Status
+from carob.model.verdict import Group, Status
+from carob.plugins.features import CheckPlace
 from carob.scoring import verdicts
 from catalogs import CATALOG
 
@@ -127,3 +128,26 @@ def test_no_check_is_named_outside_checks() -> None:
 def test_a_name_that_is_spelled_is_noticed() -> None:
     code = 'kills = {"must_say_any": 1}\nif spec.name == "outcome": named("must_not_say")'
     assert [node.value for node in spelled(ast.parse(code))] == ["outcome", "must_not_say"]
+
+
+@pytest.mark.parametrize("place", own_places(), ids=lambda place: place.name)
+def test_the_table_of_names_says_what_the_class_says(place: CheckPlace) -> None:
+    cls = OWN[place.name]
+    assert (cls.name, tuple(field.name for field in cls.fields)) == (place.name, place.keys)
+    assert cls.always is (place.name == ALWAYS)
+    assert cls.group in Group
+    assert [OWN_FIELDS[key] for key in place.keys] == [*cls.fields]
+
+
+def test_every_check_of_ours_is_in_the_table() -> None:
+    source = "".join(file.read_text() for file in SOURCE.glob("checks/**/*.py"))
+    source += "".join(file.read_text() for file in SOURCE.glob("features/*/checks/*.py"))
+    named = {
+        node.name
+        for node in ast.walk(ast.parse(source.replace("from __future__ import annotations", "")))
+        if isinstance(node, ast.ClassDef)
+        for line in node.body
+        if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)
+        if line.target.id == "name" and "ClassVar" in ast.unparse(line.annotation) and line.value is not None
+    }
+    assert named == {cls.__name__ for cls in OWN.values()}

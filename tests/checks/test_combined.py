@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from carob.checks.combined import is_negated
+from carob.checks.base import is_negated
 from carob.model.check import CheckSpec
 from carob.model.run import CaseRecord
 from carob.model.suite import Case

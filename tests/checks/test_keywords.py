@@ -19,7 +19,7 @@ def test_keywords_are_those_of_the_catalog() -> None:
     keywords = runpy.run_path(str(ROOT / "scripts" / "keywords.py"))
     assert keywords["FILE"].read_text() == keywords["keywords_module"](), "run `python scripts/keywords.py`"
     declared = runpy.run_path(str(keywords["FILE"]))["CheckKeywords"]
-    keys = {field.name for field in CATALOG.fields}
+    keys = {*CATALOG.fields}
     assert get_type_hints(declared).keys() == keys | {"effects", "words"}
 
 

@@ -97,7 +97,7 @@ def installed(installs: Installs, value: str) -> CheckCatalog:
 def test_an_outside_check_joins_ours(installs: Installs, cls: type[Check]) -> None:
     found = installed(installs, f"{__name__}:{cls.__name__}")
     assert found.classes[cls.name] is cls
-    assert cls.name in {field.name for field in found.fields}
+    assert cls.name in {field.name for field in found.fields.values()}
     assert len(found.classes) == len(catalog.OWN) + 1
 
 

@@ -24,6 +24,14 @@ code = run(json.loads(sys.argv[1]))
 print(json.dumps([code, sorted(sys.modules)]))
 """
 
+GUARDED = """
+import carob, json, sys
+guard = carob.Guard("policy.yaml")
+with guard.conversation():
+    made = bool(guard.allow("pay", {"id": 1}))
+print(json.dumps([made, sorted(sys.modules)]))
+"""
+
 WATCHED = """
 import json, sys
 
@@ -66,6 +74,31 @@ def test_quick_commands_load_nothing_heavy(arguments: list[str]) -> None:
     assert {name.split(".")[1] for name in modules if name.startswith("carob.")} <= QUICK
     of_features = {name for name in modules if name.startswith("carob.features.") and name.count(".") > 2}
     assert {name.rpartition(".")[2] for name in of_features} <= {"feature"}
+
+
+def loaded(modules: list[str]) -> list[str]:
+    """Those of Carob."""
+    return [name for name in modules if name.split(".")[0] == "carob"]
+
+
+def test_a_run_and_its_rescore_load_what_one_case_needs() -> None:
+    write("agent.py", "def answer(prompt): return prompt")
+    write("suite.yaml", "carob: 1\ncases: [{id: a, prompt: hi, expected: {must_say_any: [hi]}}]")
+    code, modules = python(LOADED, json.dumps(["run", "suite.yaml", "--target", "python:agent:answer"]))
+    assert (code, len(loaded(modules)) <= 200) == (0, True), loaded(modules)
+    [journal] = Path("carob-results").glob("*.jsonl")
+    code, modules = python(LOADED, json.dumps(["rescore", str(journal)]))
+    assert (code, len(loaded(modules)) <= 140) == (0, True), loaded(modules)
+
+
+def test_a_guard_loads_what_its_rules_need() -> None:
+    write("policy.yaml", "carob: 1\nrules: [{id: once, each: {call: pay}, at_most: 1, why: Pay once.}]")
+    decide = (
+        "guard = carob.Guard('policy.yaml')\nwith guard.conversation(): made = bool(guard.allow('pay', {'id': 1}))\n"
+    )
+    code = f"import carob, json, sys\n{decide}print(json.dumps([made, sorted(sys.modules)]))"
+    made, modules = python(code)
+    assert (made, len(loaded(modules)) <= 80) == (True, True), loaded(modules)
 
 
 def test_checks_and_targets_load_what_few_of_them_need_when_they_need_it() -> None:

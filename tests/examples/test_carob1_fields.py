@@ -33,7 +33,7 @@ def fields() -> set[str]:
     """What the JSON Schema of Carob 1 has and that of eval sets lacks, and the keys of a call that is expected."""
     around = NEW["properties"].keys() - OLD["properties"].keys()
     of_cases = NEW["$defs"]["Case"]["properties"].keys() - OLD["$defs"]["Case"]["properties"].keys()
-    asked = {field.name for field in CATALOG.fields if field.since == "1"} | {"asks_for"}
+    asked = {name for name, field in CATALOG.fields.items() if field.since == "1"} | {"asks_for"}
     calls = {f"tool_calls.{key}" for key in NEW["$defs"]["ExpectedCall"]["properties"]}
     numbers = {f"must_ground_numbers.{key}" for key in NAMES_OF_NUMBERS}
     return around | of_cases | asked | {key for key in calls | numbers if ".x-" not in key and ".metadata" not in key}

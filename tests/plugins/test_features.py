@@ -75,7 +75,7 @@ def test_its_public_name_and_what_is_none() -> None:
 def test_what_is_not_a_feature_is_refused(installs: Installs) -> None:
     installs("carob.features", ("path", "pathlib:Path"))
     with pytest.raises(ConfigError, match=r"entry point 'path' of carob\.features: it is not a carob\.Feature"):
-        all_features()
+        [*all_features()]
 
 
 def test_every_place_that_a_feature_of_ours_names_can_be_loaded() -> None:
@@ -83,9 +83,9 @@ def test_every_place_that_a_feature_of_ours_names_can_be_loaded() -> None:
     assert len({feature.name for feature in features}) == len(features) > 10
     for feature in features:
         assert feature.summary
-        rows = (*feature.commands, *feature.targets, *feature.formats, *feature.pages, *feature.mcp_tools)
+        rows = (*feature.commands, *feature.targets, *feature.formats, *feature.checks, *feature.pages)
         maps = (feature.target_wrappers, feature.reports, feature.library, feature.services)
-        places = (*(row.loads for row in rows), *feature.checks, *feature.recordings)
+        places = (*(row.loads for row in (*rows, *feature.mcp_tools)), *feature.recordings)
         for place in (*places, *(p for m in maps for p in m.values())):
             assert load(place), place
         for place in feature.settings.values():

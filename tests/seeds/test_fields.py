@@ -384,5 +384,5 @@ def test_the_short_spelling_of_expected_contains(carob: Carob) -> None:
 
 
 def test_every_field_and_outcome_has_a_row() -> None:
-    assert {field(name) for name in ROWS} | WITHOUT_BOTH.keys() == {known.name for known in CATALOG.fields}
+    assert {field(name) for name in ROWS} | WITHOUT_BOTH.keys() == {*CATALOG.fields}
     assert {row.expected["outcome"] for name, row in ROWS.items() if field(name) == "outcome"} == set(get_args(Name))

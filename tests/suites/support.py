@@ -12,6 +12,7 @@ from msgspec import Meta
 from carob.errors import SuiteError
 from carob.model.check import CheckProblem, CheckSpec, Declared, Field, ParsedCheck
 from carob.model.suite import Suite
+from carob.plugins.features import Lazy
 from carob.plugins.project import Project
 from carob.suites import loads
 from carob.suites.formats.base import SuiteCatalog
@@ -26,14 +27,17 @@ class Colour(TypedDict):
     shade: NotRequired[Annotated[str, Meta(min_length=1)]]
 
 
+FIELDS = {
+    "copy": Field("copy", Annotated[str, Meta(min_length=1)], "The answer is a copy of this."),
+    "colours": Field("colours", list[Colour], "Colours of the answer.", since="0.2"),
+    "schema": Field("schema", tuple[int, ...], "Numbers.", since="9.0"),
+}
+
+
 class Small:
     """What a package from outside might bring: names that models have for themselves, and an object of its own."""
 
-    fields = (
-        Field("copy", Annotated[str, Meta(min_length=1)], "The answer is a copy of this."),
-        Field("colours", list[Colour], "Colours of the answer.", since="0.2"),
-        Field("schema", tuple[int, ...], "Numbers.", since="9.0"),
-    )
+    fields: Mapping[str, Field] = Lazy(FIELDS.__getitem__, FIELDS)
 
     groups = ("looks", "sounds")
     declared = Declared()
@@ -49,7 +53,7 @@ class Small:
         raise NotImplementedError
 
     def fields_of(self, name: str) -> tuple[Field, ...]:
-        return tuple(field for field in self.fields if field.name == name)
+        return (self.fields[name],) if name in self.fields else ()
 
     def unused_fields(self, expected: Mapping[str, Any]) -> Iterator[CheckProblem]:
         yield from ()

@@ -19,7 +19,7 @@ from catalogs import CATALOG
 KEYS = [
     *("id", "prompt", "input", "expected", "scoring", "cases", "version", "metadata", "x-n", "category", "hard_fail"),
     *("soft_score", "weights", "threshold", "setup_prompts", "constraints", "name", "$schema", "min_pass_rate", "é\n"),
-    *(field.name for field in CATALOG.fields),
+    *CATALOG.fields,
 ]
 VALUES = ["A", "0.1", "0.3", "tool_success", "(", "a*", "", " ", "qa", "é😀", "\u2028", "x" * 100, "a\tb"]
 

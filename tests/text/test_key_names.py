@@ -12,8 +12,8 @@ from carob.targets.short_form import Short, ShortCall
 from carob.text.key_names import MOST, meant_keys, synonym_groups, synonyms_of
 
 CATALOG = catalog_for(Project())
-SUITE = carob1.shape(tuple(CATALOG.fields), tuple(CATALOG.groups))
-EXPECTED = {field.name for field in CATALOG.fields}
+SUITE = carob1.shape(CATALOG.fields, tuple(CATALOG.groups))
+EXPECTED = {*CATALOG.fields}
 CALL = {"tool", "arguments", "success", "result", "error", "times", "never"}
 LEVELS: dict[str, set[str]] = {
     "suite": set(SUITE.suite.keys),
@@ -22,7 +22,7 @@ LEVELS: dict[str, set[str]] = {
     "reply": {"asks_for", "say"},
     "expected": EXPECTED,
     "call": CALL,
-    "golden": set(golden.shape(tuple(CATALOG.fields)).case.keys),
+    "golden": set(golden.shape(CATALOG.fields).case.keys),
     "trace": set(Short.__struct_encode_fields__),
     "observed call": set(ShortCall.__struct_encode_fields__),
 }

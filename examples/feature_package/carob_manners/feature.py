@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from carob import Command, Feature, McpTool, Page, SuiteFormat, TargetKind
+from carob import CheckPlace, Command, Feature, McpTool, Page, SuiteFormat, TargetKind
 
 FEATURE = Feature(
     name="manners",
     summary="keeps an agent polite",
     commands=(Command("manners", "Manners", "Show the loudest answers of a run.", "carob_manners.cli:command"),),
-    checks=("carob_manners.check:MaxExclamations",),
+    checks=(CheckPlace("max_exclamations", "carob_manners.check:MaxExclamations"),),
     targets=(TargetKind("parrot", "carob_manners.target:Parrot", "parrot:Hello"),),
     formats=(SuiteFormat("playbook", "carob_manners.format:Playbook"),),
     reports={"tsv": "carob_manners.report:TsvReport"},

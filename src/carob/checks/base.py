@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, ClassVar
 
+import msgspec
 from msgspec import Meta, Struct, structs
 
 from carob.model.check import CheckProblem, CheckSpec, Example, Expected, Field, Metric
 from carob.model.trace import OF_CASE, REMOVED, Channel, Trace
 from carob.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from carob.plugins.project import Project
-from carob.text.phrases import longer_number, longer_word
 from carob.text.regexes import safe_regex
-from carob.text.regexes.impossible import matches_nothing
 
 EXCERPT = 160
 EDGE = 64
@@ -29,6 +29,9 @@ ALL_WORDS: frozenset[Channel] = ANSWER | {"messages"}
 CALLS: frozenset[Channel] = frozenset({"tools", "tool_results", "telemetry"})
 """With the log: a line of it that was not understood leaves open what was called."""
 PAGE: frozenset[Channel] = frozenset({"page", "page_before"})
+NEGATED, GROUP = "$not", "$group"
+"""Keys among the arguments of a check: no check has arguments that begin with a dollar sign."""
+_OPPOSITE = {Status.PASSED: Status.FAILED, Status.FAILED: Status.PASSED}
 
 
 class CheckRequest(Struct, frozen=True):
@@ -220,6 +223,8 @@ def quote_answer(trace: Trace) -> str:
 
 def quote_without(trace: Trace, phrases: Iterable[str]) -> str:
     """The final message that lacks these phrases; why, where one is only a part of another number in it."""
+    from carob.text.phrases import longer_number, longer_word  # a process that reads rules looks at no answer
+
     phrases = [*phrases]
     if near := longer_number(trace.final_message, phrases):
         why = f"{near[0]!r} is only a part of {near[1]!r}, which is another number; write it as the answer does"
@@ -329,5 +334,70 @@ def regex_problems(pattern: str, *path: str | int, is_forbidden: bool = False) -
         yield CheckProblem(
             "empty-expectation", "this regex matches the empty string, so it is found in every answer.", path
         )
-    elif is_forbidden and matches_nothing(pattern):
+    elif is_forbidden and _matches_nothing(pattern):
         yield CheckProblem("empty-expectation", "this regex matches no text, so nothing can fail it.", path)
+
+
+def _matches_nothing(pattern: str) -> bool:
+    from carob.text.regexes.impossible import matches_nothing  # few suites forbid a regex
+
+    return matches_nothing(pattern)
+
+
+class Modifiers(Struct, frozen=True, rename={"negated": NEGATED, "group": GROUP}):
+    """What the arguments of a check say of it beyond its own."""
+
+    negated: bool = False
+    group: str = ""
+
+
+_NONE = Modifiers()
+
+
+class ModifiedCheck(Check, Struct, frozen=True):
+    """Another check, which must not hold if it is `negated`."""
+
+    inner: Check
+    negated: bool
+
+    @property
+    def description(self) -> str:
+        return f"not: {self.inner.description}" if self.negated else self.inner.description
+
+    def judge(self, trace: Trace) -> CheckResult:
+        result = self.inner.judge(trace)
+        status = _OPPOSITE.get(result.status, result.status) if self.negated else result.status
+        return structs.replace(result, group=self.group, status=status, expected=self.description)
+
+    def validate(self) -> Iterator[CheckProblem]:
+        return self.inner.validate()
+
+    @property
+    def prohibits(self) -> bool:
+        return self.inner.prohibits is not self.negated
+
+    @property
+    def why_always_passes(self) -> str:
+        return "" if self.negated else self.inner.why_always_passes
+
+
+def modify(check: Check, raw: bytes) -> Check:
+    """The check as its arguments modify it: most do not."""
+    if b'"$' not in raw:
+        return check
+    modifiers = msgspec.json.decode(raw, type=Modifiers)
+    if modifiers == _NONE:
+        return check
+    forbids = check.forbids and not modifiers.negated
+    return _class(check.name, modifiers.group or check.group, check.channels, forbids)(check, modifiers.negated)
+
+
+@lru_cache(maxsize=1024)
+def _class(name: str, group: str, channels: frozenset[Channel], forbids: bool) -> type[ModifiedCheck]:
+    attributes = {"name": name, "group": group, "channels": channels, "forbids": forbids, "fields": ()}
+    return types.new_class(name, (ModifiedCheck,), {"frozen": True}, exec_body=lambda body: body.update(attributes))
+
+
+def is_negated(spec: CheckSpec) -> bool:
+    raw = bytes(spec.args)
+    return b'"$not"' in raw and msgspec.json.decode(raw, type=Modifiers).negated

@@ -4,89 +4,104 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from inspect import getattr_static
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 import msgspec
 
-from carob.checks.answer.brief import (
-    ClaimEvidenceAlignment,
-    EvidenceFreshness,
-    MustAllowOverrideAction,
-    RequiredLevers,
-)
-from carob.checks.answer.json import AnswerAt, AnswerJson, JsonText, State
-from carob.checks.answer.leaks import NoLeak
-from carob.checks.answer.phrases import (
-    AsksFor,
-    ExpectedContains,
-    MustLabelAssumptions,
-    MustMatchRegex,
-    MustNotContain,
-    MustNotMatchRegex,
-    MustNotSay,
-    MustSayAny,
-    ReasonContains,
-    RequiredSource,
-)
-from carob.checks.answer.text import AnswerEquals, AnswerText, MaxWords, MinWords, ResponseMatch
-from carob.checks.base import Check
-from carob.checks.budgets import (
-    MaxCalls,
-    MaxCostUsd,
-    MaxFirstTokenSeconds,
-    MaxSeconds,
-    MaxSteps,
-    MaxTokens,
-    MaxToolCalls,
-)
-from carob.checks.combined import GROUP, NEGATED, InAnyTurn, ScoreOf, modify
-from carob.checks.effects.allocation import AllocationValid
-from carob.checks.effects.claims import NoFalseSuccess
-from carob.checks.effects.database import Database
-from carob.checks.effects.outcome import Outcome
-from carob.checks.effects.permitted import OnlyEffects
-from carob.checks.effects.resilience import AdmitsFailure, MaxRetries, NoEffectTwice
-from carob.checks.external import Code, TrustedCode, Unjudged, from_function
-from carob.checks.meaning import Meets, ReadCriterion
-from carob.checks.numbers.grounded import GroundedNumbers
-from carob.checks.numbers.required import MustGroundNumber
-from carob.checks.page.ui import Ui
-from carob.checks.rules import RuleHolds, SharedRuleHolds
-from carob.checks.telemetry import Spans, Telemetry
-from carob.checks.tools.calls import ToolCalls
-from carob.checks.tools.names import ToolCallF1, ToolCallsAny, ToolCallsNone, ToolsUsed, with_groups_named
-from carob.checks.tools.order import ToolOrder, ToolRequires, Trajectory
-from carob.checks.tools.validity import EndedByItself, ValidArguments
-from carob.criteria.decide import LabelReader
+from carob.checks.base import GROUP, NEGATED, Check, modify
 from carob.errors import ConfigError, UsageError
 from carob.model.check import CheckProblem, CheckSpec, Declared, Field, ParsedCheck
 from carob.model.suite import Suite
 from carob.model.verdict import Group
 from carob.plugins import features
-from carob.plugins.features import load, outside_features, own_features
+from carob.plugins.features import CheckPlace, Lazy, load, outside_features, own_features
 from carob.plugins.packages import FIX, find_entry_points, load_all
 from carob.plugins.project import Project, find_project
 from carob.text.wording import did_you_mean
 
 if TYPE_CHECKING:
+    from carob.criteria.decide import LabelReader
     from carob.suites.formats.base import Format
 
-CORE: tuple[type[Check], ...] = (
-    Outcome, ToolCallsAny, ToolCallsNone, ToolCalls, Trajectory, ToolOrder, ToolRequires, ValidArguments,
-    EndedByItself, AsksFor, Telemetry, Ui, MustSayAny, MustNotSay, MustMatchRegex, MustNotMatchRegex, RequiredSource,
-    MustGroundNumber, MustLabelAssumptions, RequiredLevers, ClaimEvidenceAlignment, EvidenceFreshness,
-    MustAllowOverrideAction, ToolsUsed, AllocationValid, ReasonContains, Database, ExpectedContains, MustNotContain,
-    GroundedNumbers, NoFalseSuccess, OnlyEffects, NoEffectTwice, MaxRetries, AdmitsFailure, NoLeak, InAnyTurn,
-    AnswerEquals, AnswerJson, AnswerAt, MinWords, MaxWords, State, MaxToolCalls, MaxCalls, MaxSeconds,
-    MaxFirstTokenSeconds, MaxSteps, MaxTokens, MaxCostUsd, AnswerText, JsonText, ResponseMatch, ToolCallF1, Spans,
-    ScoreOf, Code, RuleHolds, SharedRuleHolds, Meets,
-)  # fmt: skip
 
+def _place(name: str, place: str, *more_keys: str, has_key: bool = True) -> CheckPlace:
+    return CheckPlace(name, f"carob.checks.{place}", more_keys, has_key)
+
+
+CORE = (
+    _place("outcome", "effects.outcome:Outcome"),
+    _place("tool_calls_any", "tools.names:ToolCallsAny"),
+    _place("tool_calls_none", "tools.names:ToolCallsNone"),
+    _place("tool_calls", "tools.calls:ToolCalls"),
+    _place("trajectory", "tools.order:Trajectory"),
+    _place("tool_order", "tools.order:ToolOrder"),
+    _place("tool_requires", "tools.order:ToolRequires"),
+    _place("valid_arguments", "tools.validity:ValidArguments"),
+    _place("ended", "tools.validity:EndedByItself"),
+    _place("asks_for", "answer.phrases:AsksFor"),
+    _place("telemetry", "telemetry:Telemetry"),
+    _place("ui", "page.ui:Ui"),
+    _place("must_say_any", "answer.phrases:MustSayAny"),
+    _place("must_not_say", "answer.phrases:MustNotSay"),
+    _place("must_match_regex", "answer.phrases:MustMatchRegex"),
+    _place("must_not_match_regex", "answer.phrases:MustNotMatchRegex"),
+    _place("required_sources", "answer.phrases:RequiredSource", "source_patterns"),
+    _place("must_ground_numbers", "numbers.required:MustGroundNumber"),
+    _place("must_label_assumptions", "answer.phrases:MustLabelAssumptions", "assumption_markers_any"),
+    _place("required_levers", "answer.brief:RequiredLevers", "lever_regex"),
+    _place("claim_evidence_alignment", "answer.brief:ClaimEvidenceAlignment",
+           "claim_marker_regex", "evidence_marker_regex", "alignment_marker_regex"),
+    _place("evidence_freshness_max_age_minutes", "answer.brief:EvidenceFreshness", "evidence_freshness_regex"),
+    _place("must_allow_override_actions", "answer.brief:MustAllowOverrideAction"),
+    _place("tools_used", "tools.names:ToolsUsed", "tools_match"),
+    _place("allocation_valid", "effects.allocation:AllocationValid", "success_indicators", "failure_indicators"),
+    _place("reason_contains", "answer.phrases:ReasonContains"),
+    _place("database", "effects.database:Database"),
+    _place("expected_contains", "answer.phrases:ExpectedContains"),
+    _place("must_not_contain", "answer.phrases:MustNotContain"),
+    _place("grounded_numbers", "numbers.grounded:GroundedNumbers", "grounded_constants", "grounded_in"),
+    _place("no_false_success", "effects.claims:NoFalseSuccess"),
+    _place("only_effects", "effects.permitted:OnlyEffects"),
+    _place("no_effect_twice", "effects.resilience:NoEffectTwice"),
+    _place("max_retries", "effects.resilience:MaxRetries"),
+    _place("admits_failure", "effects.resilience:AdmitsFailure"),
+    _place("no_leak", "answer.leaks:NoLeak"),
+    _place("in_any_turn", "combined:InAnyTurn"),
+    _place("answer_equals", "answer.text:AnswerEquals"),
+    _place("answer_json", "answer.json:AnswerJson"),
+    _place("answer_at", "answer.json:AnswerAt"),
+    _place("min_words", "answer.text:MinWords"),
+    _place("max_words", "answer.text:MaxWords"),
+    _place("state", "answer.json:State"),
+    _place("max_tool_calls", "budgets:MaxToolCalls"),
+    _place("max_calls", "budgets:MaxCalls"),
+    _place("max_seconds", "budgets:MaxSeconds"),
+    _place("max_first_token_seconds", "budgets:MaxFirstTokenSeconds"),
+    _place("max_steps", "budgets:MaxSteps"),
+    _place("max_tokens", "budgets:MaxTokens"),
+    _place("max_cost_usd", "budgets:MaxCostUsd"),
+    _place("answer_text", "answer.text:AnswerText"),
+    _place("json_text", "answer.json:JsonText"),
+    _place("response_match", "answer.text:ResponseMatch"),
+    _place("tool_call_f1", "tools.names:ToolCallF1"),
+    _place("spans", "telemetry:Spans"),
+    _place("score_of", "combined:ScoreOf"),
+    _place("code", "external:Code"),
+    _place("rule", "rules:RuleHolds", has_key=False),
+    _place("shared_rule", "rules:SharedRuleHolds", has_key=False),
+    _place("meets", "meaning:Meets"),
+)  # fmt: skip
+"""The checks of the core, in the order in which they judge. Those of features follow, and last what nothing judges."""
+UNJUDGED = _place("unjudged", "external:Unjudged")
+ALWAYS = "outcome"
+"""The check that is judged whatever a case expects."""
 ENTRY_POINTS = "carob.checks"
 OF_SUITES = frozenset(("scoring", "min_pass_rate", "metadata"))
 """Keys of `expected` that are not checks."""
+DECLARED = frozenset(("effects", "words", "claim_words", "tool_groups"))
+"""What is declared next to `expected`, for checks to read."""
 
 KINDS_OF_CASES = 1024
 """Sets of fields for which it is remembered which checks they concern: cases of a suite look alike."""
@@ -110,10 +125,15 @@ class CheckCatalog:
         """The folder of the project."""
         return self.project.folder
 
-    @cached_property
+    @property
     def classes(self) -> Mapping[str, type[Check]]:
         """Every check by its name."""
-        by_name = dict(OWN)
+        return {**OWN, **self._others}
+
+    @cached_property
+    def _others(self) -> dict[str, type[Check]]:
+        """Those of installed packages and of the project."""
+        by_name: dict[str, type[Check]] = {}
         for where, fix, cls in (*load_all(ENTRY_POINTS), *_of_outside_features(), *_of_project(self.project)):
             _join(by_name, cls, where, fix)
         return by_name
@@ -124,12 +144,17 @@ class CheckCatalog:
         return bool(self.project.checks or find_entry_points(ENTRY_POINTS) or find_entry_points(features.ENTRY_POINTS))
 
     @cached_property
-    def fields(self) -> tuple[Field, ...]:
-        return tuple(field for cls in self.classes.values() for field in cls.fields)
+    def fields(self) -> Mapping[str, Field]:
+        """The keys of `expected` that the checks read. Without checks of others they are the same for all projects."""
+        others = {field.name: field for cls in self._others.values() for field in cls.fields}
+        if not others:
+            return OWN_FIELDS
+        every = {**_CORE_KEYS, **others}
+        return Lazy(lambda key: others.get(key) or OWN_FIELDS[key], every, lambda: [*OWN_FIELDS, *others])
 
     @property
     def groups(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*map(str, Group), *(str(cls.group) for cls in self.classes.values()))))
+        return tuple(dict.fromkeys((*map(str, Group), *(str(cls.group) for cls in self._others.values()))))
 
     @property
     def declared(self) -> Declared:
@@ -141,20 +166,25 @@ class CheckCatalog:
 
     def load(self) -> None:
         """Load the code of others now, so that what is wrong with it is reported before anything runs."""
-        _ = self.classes
+        _ = self._others
 
     @cached_property
     def labels(self) -> LabelReader:
         """What people and the judge say of criteria in this project."""
+        from carob.criteria.decide import LabelReader  # a guard asks for no criteria
+
         return LabelReader(self.project)
 
     def find(self, name: str) -> type[Check] | None:
         """The check of this name; no other code than ours is loaded for one of ours."""
-        return OWN.get(name) or self.classes.get(name)
+        return OWN.get(name) or self._others.get(name)
 
     def read(self, expected: Mapping[str, object]) -> Iterator[ParsedCheck]:
         """The checks that an `expected` object asks for, each with what is wrong with it."""
-        expected = with_groups_named(expected)
+        if expected.get("tool_groups") or expected.get("effects"):
+            from carob.checks.tools.names import with_groups_named  # few suites declare what tools do
+
+            expected = with_groups_named(expected)
         for cls in self._concerned(frozenset(expected)):
             for reading in cls.read_in(self.project, expected):
                 parsed = self._asked(cls.name, _encode(reading.args), reading.path)
@@ -164,7 +194,7 @@ class CheckCatalog:
         """The check of this name with these arguments, and what is wrong with it."""
         cls = self.find(name)
         if cls is None:
-            near = did_you_mean(name, self.classes) or "See docs/checks.md."
+            near = did_you_mean(name, (*OWN, *self._others)) or "See docs/checks.md."
             return _refused_check(name, path, CheckProblem("unknown-check", f"no check is called {name!r}. {near}"))
         arguments = self._arguments_of(name)
         if unknown := next((key for key in args if key not in arguments), None):
@@ -193,7 +223,7 @@ class CheckCatalog:
         return tuple([build(spec.name, bytes(spec.args)) for spec in specs])
 
     @cached_property
-    def formats(self) -> tuple[Format, ...]:
+    def formats(self) -> Sequence[Format]:
         """Every suite format, those of others first."""
         from carob.suites.formats.catalog import (
             known_formats,  # worker processes judge, and read no suite
@@ -209,21 +239,29 @@ class CheckCatalog:
     @cached_property
     def _concerned(self) -> Callable[[frozenset[str]], tuple[type[Check], ...]]:
         """The classes that have a word to say on these fields."""
-        fields_of = [(cls, frozenset(field.name for field in cls.fields)) for cls in self.classes.values()]
-        return lru_cache(maxsize=KINDS_OF_CASES)(
-            lambda keys: tuple(cls for cls, fields in fields_of if cls.always or not fields.isdisjoint(keys))
-        )
+
+        @lru_cache(maxsize=KINDS_OF_CASES)
+        def concerned(keys: frozenset[str]) -> tuple[type[Check], ...]:
+            places = (*CORE, UNJUDGED) if keys <= KEYS_OF_CORE else own_places()
+            own = [place.name for place in places if place.name == ALWAYS or not keys.isdisjoint(place.keys)]
+            others = (
+                cls
+                for cls in self._others.values()
+                if cls.always or not keys.isdisjoint(field.name for field in cls.fields)
+            )
+            return (*(OWN[name] for name in own), *others)
+
+        return concerned
 
     @cached_property
     def _refined(self) -> Callable[[frozenset[str]], tuple[type[Check], ...]]:
         """Those among them of which a field may have no effect."""
         inherited = getattr_static(Check, "unused_fields")
-        may = {
-            cls
-            for cls in self.classes.values()
-            if cls.companions or getattr_static(cls, "unused_fields") is not inherited
-        }
-        return lru_cache(maxsize=KINDS_OF_CASES)(lambda keys: tuple(cls for cls in self._concerned(keys) if cls in may))
+
+        def may_be_unused(cls: type[Check]) -> bool:
+            return bool(cls.companions) or getattr_static(cls, "unused_fields") is not inherited
+
+        return lru_cache(maxsize=KINDS_OF_CASES)(lambda keys: tuple(filter(may_be_unused, self._concerned(keys))))
 
     @cached_property
     def _build(self) -> Callable[[str, bytes], Check]:
@@ -233,10 +271,12 @@ class CheckCatalog:
             if cls is None:
                 fix = "Install the package that provides it, or name it under [checks] in carob.toml."
                 raise UsageError(f"no check is called {name!r}.", fix=fix, slug="unknown-check")
-            if cls is Code and self.project.trust_code:
-                cls = TrustedCode
-            check = msgspec.json.decode(raw, type=cls)
-            return modify(ReadCriterion(check, self.labels) if isinstance(check, Meets) else check, raw)
+            if name == "code" and self.project.trust_code:
+                cls = load("carob.checks.external:TrustedCode")
+            check: Check = msgspec.json.decode(raw, type=cls)
+            if name == "meets":
+                check = load("carob.checks.meaning:ReadCriterion")(check, self.labels)
+            return modify(check, raw)
 
         return build
 
@@ -250,32 +290,40 @@ class CheckCatalog:
         return parse
 
 
-class OwnChecks(Mapping[str, type[Check]]):
-    """Carob's own checks by name: those of the core, then those of its features, and last what nothing judges.
-
-    Features are only asked for a name that the core does not have.
-    """
-
-    def __init__(self) -> None:
-        self._core = {cls.name: cls for cls in CORE}
-
-    @cached_property
-    def _every(self) -> dict[str, type[Check]]:
-        of_features = (load(place) for feature in own_features() for place in feature.checks)
-        return {cls.name: cls for cls in (*CORE, *of_features, Unjudged)}
-
-    def __getitem__(self, name: str) -> type[Check]:
-        return self._core.get(name) or self._every[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._every)
-
-    def __len__(self) -> int:
-        return len(self._every)
+@cache
+def own_places() -> tuple[CheckPlace, ...]:
+    """Carob's own checks, with those of its features."""
+    return (*CORE, *(place for feature in own_features() for place in feature.checks), UNJUDGED)
 
 
-OWN = OwnChecks()
-ScoreOf.classes = OWN
+_CORE = {place.name: place for place in (*CORE, UNJUDGED)}
+_CORE_KEYS = {key: place.name for place in _CORE.values() for key in place.keys}
+
+
+def _load_own(name: str) -> type[Check]:
+    place = _CORE.get(name) or next(place for place in own_places() if place.name == name)
+    cls: Any = load(place.loads)
+    if name == "score_of":
+        cls.classes = OWN  # it names others, which are in this catalog as it is
+    return cls  # type: ignore[no-any-return]
+
+
+def _own_keys() -> dict[str, str]:
+    return {key: place.name for place in own_places() for key in place.keys}
+
+
+def _own_field(key: str) -> Field:
+    return _field_of(OWN[_CORE_KEYS.get(key) or _own_keys()[key]], key)
+
+
+def _field_of(cls: type[Check], key: str) -> Field:
+    return next(field for field in cls.fields if field.name == key)
+
+
+KEYS_OF_CORE = frozenset(_CORE_KEYS) | OF_SUITES | DECLARED
+OWN = Lazy(_load_own, _CORE, lambda: [place.name for place in own_places()])
+"""Carob's own checks by name. Features are only asked for a name that the core does not have."""
+OWN_FIELDS = Lazy(_own_field, _CORE_KEYS, _own_keys)
 
 
 @lru_cache(maxsize=KEPT_CATALOGS)
@@ -299,7 +347,7 @@ def find_project_of(suite: Suite) -> Project:
 def _of_outside_features() -> Iterator[tuple[str, str, object]]:
     for feature in outside_features():
         for place in feature.checks:
-            yield f"feature {feature.name!r}", FIX, load(place)
+            yield f"feature {feature.name!r}", FIX, load(place.loads)
 
 
 def _of_project(project: Project) -> Iterator[tuple[str, str, object]]:
@@ -307,6 +355,8 @@ def _of_project(project: Project) -> Iterator[tuple[str, str, object]]:
         where, fix = project.where("checks", name), "Give it another name."
         loaded = project.load("checks", name, spec)
         if not isinstance(loaded, type) and callable(loaded):
+            from carob.checks.external import from_function  # few projects have checks
+
             try:
                 loaded = from_function(name, loaded)
             except ConfigError as error:
@@ -338,6 +388,7 @@ def _join(by_name: dict[str, type[Check]], cls: Any, where: str, fix: str) -> No
     if problem := why_not_a_check(cls):
         raise ConfigError(problem, where=where, fix="Fix it; docs/extending.md shows how.")
     used_names = {field.name for other in by_name.values() for field in other.fields} | by_name.keys() | OF_SUITES
+    used_names |= {*OWN, *OWN_FIELDS}
     for name in (cls.name, *(field.name for field in cls.fields)):
         if name in used_names or name.startswith("x-") or not name.isidentifier():
             why = "Carob already uses that name" if name in used_names else "that is not a name for a field"

@@ -1,14 +1,13 @@
-"""Checks that are made of others: negated or scored in another group, in any turn, and several by weight."""
+"""Checks that are made of others: in any turn, and several by weight."""
 
 from __future__ import annotations
 
-import types
 from collections.abc import Iterator, Mapping
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict, get_args
 
 import msgspec
-from msgspec import Meta, Struct, structs
+from msgspec import Meta, Struct
 
 from carob.checks.answer.phrases import (
     AsksFor,
@@ -25,73 +24,9 @@ from carob.checks.answer.phrases import (
 from carob.checks.answer.text import AnswerEquals
 from carob.checks.base import ALL_WORDS, Check, CheckRequest, Phrase, Phrases, keep_given, own_field, read_each
 from carob.checks.sample_traces import says
-from carob.model.check import CheckProblem, CheckSpec, Example, Expected
+from carob.model.check import CheckProblem, Example, Expected
 from carob.model.trace import Channel, Trace
 from carob.model.verdict import CheckResult, Group, Status
-
-NEGATED, GROUP = "$not", "$group"
-"""Keys among the arguments of a check: no check has arguments that begin with a dollar sign."""
-_OPPOSITE = {Status.PASSED: Status.FAILED, Status.FAILED: Status.PASSED}
-
-
-class Modifiers(Struct, frozen=True, rename={"negated": NEGATED, "group": GROUP}):
-    """What the arguments of a check say of it beyond its own."""
-
-    negated: bool = False
-    group: str = ""
-
-
-_NONE = Modifiers()
-
-
-class ModifiedCheck(Check, Struct, frozen=True):
-    """Another check, which must not hold if it is `negated`."""
-
-    inner: Check
-    negated: bool
-
-    @property
-    def description(self) -> str:
-        return f"not: {self.inner.description}" if self.negated else self.inner.description
-
-    def judge(self, trace: Trace) -> CheckResult:
-        result = self.inner.judge(trace)
-        status = _OPPOSITE.get(result.status, result.status) if self.negated else result.status
-        return structs.replace(result, group=self.group, status=status, expected=self.description)
-
-    def validate(self) -> Iterator[CheckProblem]:
-        return self.inner.validate()
-
-    @property
-    def prohibits(self) -> bool:
-        return self.inner.prohibits is not self.negated
-
-    @property
-    def why_always_passes(self) -> str:
-        return "" if self.negated else self.inner.why_always_passes
-
-
-def modify(check: Check, raw: bytes) -> Check:
-    """The check as its arguments modify it: most do not."""
-    if b'"$' not in raw:
-        return check
-    modifiers = msgspec.json.decode(raw, type=Modifiers)
-    if modifiers == _NONE:
-        return check
-    forbids = check.forbids and not modifiers.negated
-    return _class(check.name, modifiers.group or check.group, check.channels, forbids)(check, modifiers.negated)
-
-
-@lru_cache(maxsize=1024)
-def _class(name: str, group: str, channels: frozenset[Channel], forbids: bool) -> type[ModifiedCheck]:
-    attributes = {"name": name, "group": group, "channels": channels, "forbids": forbids, "fields": ()}
-    return types.new_class(name, (ModifiedCheck,), {"frozen": True}, exec_body=lambda body: body.update(attributes))
-
-
-def is_negated(spec: CheckSpec) -> bool:
-    raw = bytes(spec.args)
-    return b'"$not"' in raw and msgspec.json.decode(raw, type=Modifiers).negated
-
 
 AUTHORS_WORDS: tuple[type[Check], ...] = (
     MustSayAny, MustMatchRegex, AnswerEquals, ExpectedContains, ReasonContains, AsksFor,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 from msgspec import Struct
@@ -13,12 +13,19 @@ from msgspec import Struct
 from carob.checks.base import Check, CheckRequest
 from carob.checks.sample_traces import calls, says
 from carob.errors import CarobError
-from carob.evidence.conversation_events import ConversationEvents, read_conversation
 from carob.matchers.values import format_value
 from carob.model.check import CheckProblem, Example, Expected
-from carob.model.run import CaseRecord
 from carob.model.trace import Channel, Trace
-from carob.model.verdict import OWN_RULE, SHARED_RULE, CheckResult, EvidenceLocation, Group, Status
+from carob.model.verdict import (
+    OWN_RULE,
+    SHARED_RULE,
+    CheckResult,
+    EvidenceLocation,
+    Group,
+    RuleTimeline,
+    Status,
+    TimelineEntry,
+)
 from carob.rules.contract import Contract
 from carob.rules.events import ConversationEvent, Facts, RuleFinding, RuleOutcome, RuleVerdict
 from carob.rules.monitor import judge_events
@@ -26,6 +33,10 @@ from carob.rules.patterns import Occurrence
 from carob.rules.reading import Surroundings, read_rule
 from carob.text.tool_reading import ToolReading
 from carob.text.wording import pluralize
+
+if TYPE_CHECKING:
+    from carob.evidence.conversation_events import ConversationEvents
+    from carob.model.run import CaseRecord
 
 SEEN: frozenset[Channel] = frozenset(
     ("tools", "tool_results", "telemetry", "input", "messages", "final_message", "ended_by", "metadata", "processes")
@@ -40,21 +51,6 @@ SAY_SO = {"id": "say-so", "each": {"call": "pay"}, "needs": {"last_user": ["yes"
 NOTHING_TRIGGERED = "nothing in the conversation triggers it"
 MOST_SHOWN = 8
 """So many events of a conversation are shown with a rule that it breaks."""
-
-
-class TimelineEntry(Struct, frozen=True):
-    """An event of a conversation; `is_evidence`: it is one of those that broke the rule, or left it open."""
-
-    index: int
-    words: str
-    is_evidence: bool
-
-
-class RuleTimeline(Struct, frozen=True):
-    """The events that decided a rule, with what the user said last before, and how often it was triggered."""
-
-    entries: tuple[TimelineEntry, ...] = ()
-    triggered: int = 0
 
 
 class RuleHolds(Check, Struct, frozen=True, dict=True):
@@ -186,5 +182,7 @@ def find_timelines(record: CaseRecord) -> dict[str, RuleTimeline]:
 def _events_of(trace: Trace) -> ConversationEvents:
     pair = _latest.pair
     if pair is None or pair[0] is not trace:
+        from carob.evidence.conversation_events import read_conversation  # a guard reads rules, and no trace
+
         pair = _latest.pair = trace, read_conversation(trace)
     return pair[1]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import click
 
 from carob.cli.streams import final_exit_code, patient_streams
 from carob.cli.usage import explain, suggest_command
 from carob.errors import CarobError, ExitCode, SuiteError
-from carob.plugins.features import Command, Feature, all_features, load, outside_features, own_features
+from carob.plugins.features import Command, each_row, load
 from carob.version import __version__, commit
 
 HEADINGS = (
@@ -78,7 +78,7 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Every command under what one does with it."""
-        rows = every_command()
+        rows = [*every_command()]
         groups = {row.group for row in rows}
         for heading in dict.fromkeys((*(name for name in HEADINGS if name in groups), *(row.group for row in rows))):
             with formatter.section(heading):
@@ -97,20 +97,11 @@ class Commands(click.Group):
 
 def find_command(name: str) -> Command | None:
     """The command of this name; other packages are asked for one that Carob does not have."""
-    for rows in (CORE, _commands_of(own_features()), _commands_of(outside_features())):
-        for row in rows:
-            if row.name == name:
-                return row
-    return None
+    return next((row for row in every_command() if row.name == name), None)
 
 
-def every_command() -> tuple[Command, ...]:
-    return (*CORE, *_commands_of(all_features()))
-
-
-def _commands_of(features: Iterable[Feature]) -> Iterator[Command]:
-    for feature in features:
-        yield from feature.commands
+def every_command() -> Iterator[Command]:
+    return each_row(CORE, lambda feature: feature.commands)
 
 
 def show_version(context: click.Context, _: click.Parameter, asked: bool) -> None:

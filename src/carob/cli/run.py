@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from carob.cli.list import show_cases
 from carob.cli.options import most_failures, read_verbosity, run_options, selection
 from carob.errors import ExitCode
 from carob.system.gc_pause import gc_frozen
@@ -87,6 +86,8 @@ def command(
       carob run suite.json --target staging --matrix MODEL=small,large --repeat 3
     """
     if only_list:
+        from carob.cli.list import show_cases
+
         return show_cases(suites, cases=cases, categories=categories, tags=tags, keyword=keyword)
     with gc_frozen():
         from carob import api

@@ -16,9 +16,7 @@ from typing import Unpack
 from msgspec import structs
 
 from carob.checks.catalog import catalog_for, find_project_of
-from carob.checks.page.ui import check_vocabulary, resolve
 from carob.engine.attempts import Attempts, Policy, Retries, read_attempt
-from carob.engine.authoring import read_case
 from carob.engine.events import CaseFinished, Listener
 from carob.engine.executors import Executor, InlineExecutor
 from carob.engine.request import (
@@ -51,7 +49,7 @@ from carob.targets.base import DENIED
 from carob.targets.capabilities import Limits, refuse_unreachable, secrets_of
 from carob.targets.catalog import runs_code_of_others
 from carob.targets.config import Config, read_config
-from carob.targets.wrappers.hooks import RESET_GRACE
+from carob.targets.wrappers.base import RESET_GRACE
 
 DEFAULT_TIMEOUT = 300.0
 
@@ -73,7 +71,10 @@ class CaseRunner:
         total: int = 1,
         idle: bool = False,
     ) -> None:
-        check_vocabulary(agent.config.ui_vocabulary, str(agent.identity.get("name", "")))
+        if agent.config.ui_vocabulary:
+            from carob.checks.page.ui import check_vocabulary  # few targets have a page
+
+            check_vocabulary(agent.config.ui_vocabulary, str(agent.identity.get("name", "")))
         self._agent = agent
         self._options = options
         self._request = request
@@ -106,7 +107,10 @@ class CaseRunner:
         More cases than can be run at once wait their turn. `index` is the place of the case in its suite; without it,
         cases are numbered as they come. Raises ConfigError if the target lets no case in as it is configured.
         """
-        case = case if isinstance(case, Case) else read_case(case, self._project)
+        if not isinstance(case, Case):
+            from carob.engine.authoring import read_case  # a run has cases
+
+            case = read_case(case, self._project)
         return read_record((await self.run_to_line(case, index=index, repeat=repeat)).line)
 
     async def run_to_line(
@@ -118,7 +122,11 @@ class CaseRunner:
         if case.catalog is not None and case.catalog.folder != self._project.folder:
             fix = "Open the runner with `suite=`, or in the folder in which the suite was read."
             raise UsageError(f"the case {case.id!r} belongs to another project.", fix=fix, slug="bad-suite")
-        case = add_target_surroundings(resolve(case, self._agent.config.ui_vocabulary), self._agent.identity)
+        if self._agent.config.ui_vocabulary:
+            from carob.checks.page.ui import resolve
+
+            case = resolve(case, self._agent.config.ui_vocabulary)
+        case = add_target_surroundings(case, self._agent.identity)
         refuse_unreachable([case], self._agent.target, self._agent.name)
         number = next(self._numbers) if index is None else index
         item = Item(number, repeat, self._keys.of(case), case, until)

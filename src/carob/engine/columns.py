@@ -7,7 +7,6 @@ from itertools import product
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from carob.engine.request import refuse_secret_names
 from carob.errors import UsageError
 from carob.targets.config import Config, resolve
 from carob.text.wording import quoted
@@ -38,7 +37,10 @@ def plan_columns(targets: Sequence[str], assignments: Sequence[str], config: Con
         raise UsageError(
             "a key of the matrix is given twice.", fix="Give all of its values at once.", slug="bad-option"
         )
-    refuse_secret_names(values)  # before its values are shown as the name of a column
+    if values:
+        from carob.engine.request import refuse_secret_names  # few runs have columns
+
+        refuse_secret_names(values)  # before its values are shown as the name of a column
     if repeated := next((target for target in targets if targets.count(target) > 1), ""):
         fix = "Name another one, or run it several times with --repeat N."
         raise UsageError(f"the target {quoted(repeated)} is named twice.", fix=fix, slug="bad-option")

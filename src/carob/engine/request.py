@@ -29,8 +29,6 @@ from carob.targets.base import Target
 from carob.targets.capabilities import Limits
 from carob.targets.catalog import build, wrap_target
 from carob.targets.config import Config, TargetConfig, parse_rate, resolve
-from carob.targets.python import FunctionTarget
-from carob.targets.wrappers.success_rules import WithSuccessRules
 from carob.text.clean import loads, text
 from carob.text.wording import did_you_mean, names_of
 
@@ -299,7 +297,7 @@ def find_target(
     if options:
         raise UsageError("a target that is an object takes no options.", fix=BY_NAME, slug="bad-option")
     if callable(target):
-        target = _with_rules(FunctionTarget(target))
+        target = _function_target(target)
     if not hasattr(target, "run"):
         fix = "Give a function, a spec such as 'python:module:function', or an object with open, run and close."
         raise UsageError(f"{type(target).__name__!r} is not a target.", fix=fix, slug="bad-target")
@@ -321,6 +319,10 @@ def parse_status(name: str) -> CaseStatus:
     return statuses[name]
 
 
-def _with_rules(target: FunctionTarget) -> Target:
-    """Read the calls of a function's answers as those of a configured target are."""
+def _function_target(function: Callable[..., object]) -> Target:
+    """A function as a target. The calls of its answers are read as those of a configured target are."""
+    from carob.targets.python import FunctionTarget  # a run of the command line has a spec
+    from carob.targets.wrappers.success_rules import WithSuccessRules
+
+    target = FunctionTarget(function)
     return WithSuccessRules(target, TargetConfig(kind="python", spec=str(target.options["use"]).partition(":")[2]))

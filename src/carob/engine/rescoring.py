@@ -12,7 +12,6 @@ import msgspec
 from msgspec import UNSET, Struct, structs
 
 from carob.checks.catalog import catalog_for, find_project_of
-from carob.checks.page.ui import resolve_sentences
 from carob.errors import JournalError, NothingSelectedError, UsageError
 from carob.journal.reader import Journal
 from carob.journal.rescore import Judge, OwnCases, Rewriting, SuiteCases
@@ -148,7 +147,7 @@ def rescore(
     judge: Judge = OwnCases(recorded, catalog, allow_unjudged)
     if suite is not None:
         redactor = configured_redactor(config)
-        suite = resolve_sentences(_as_selected(suite, recorded.header.options), identity.get("ui_vocabulary", {}))
+        suite = resolve_ui(_as_selected(suite, recorded.header.options), identity.get("ui_vocabulary", {}))
         cases = [add_target_surroundings(case, identity) for case in suite.cases]
         judge = SuiteCases(recorded, {case.id: case for case in cases}, redactor, catalog)
         header = structs.replace(
@@ -251,3 +250,12 @@ def resolve_allowances(partial: bool | None, unknown: bool | None, unjudged: boo
     """What is accepted: as given, else as in carob.toml."""
     choices = ((partial, config.allow_partial), (unknown, config.allow_unknown), (unjudged, config.allow_unjudged))
     return Allowances(*(default if choice is None else choice for choice, default in choices))
+
+
+def resolve_ui(suite: Suite, vocabulary: Mapping[str, Any], target: str = "") -> Suite:
+    """The suite with the sentences about a page that a target's vocabulary knows turned into elements."""
+    if not vocabulary:
+        return suite
+    from carob.checks.page.ui import resolve_sentences  # few targets have a page
+
+    return resolve_sentences(suite, vocabulary, target)

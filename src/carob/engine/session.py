@@ -15,9 +15,9 @@ from pathlib import Path
 from msgspec import UNSET, Struct, structs
 
 from carob.checks.catalog import catalog_for
-from carob.checks.page.ui import resolve_sentences
 from carob.engine.case_runner import CaseRunner, files_folder, new_run_id, policy_for, settle, target_of_suite
 from carob.engine.request import AnyTarget, ResolvedTarget, RunOptions, RunRequest
+from carob.engine.rescoring import resolve_ui
 from carob.engine.runner import ConcurrencyHint, Plan, Runner
 from carob.engine.tapes import MissCounter, leave_out_time_budgets, replay_notice, tape_in_header
 from carob.errors import CarobError, UsageError
@@ -176,9 +176,7 @@ class Session:
 
     def _plan(self) -> Plan:
         identity = self.agent.identity
-        resolved_cases = resolve_sentences(
-            self.suite, self.agent.config.ui_vocabulary, str(identity.get("name", ""))
-        ).cases
+        resolved_cases = resolve_ui(self.suite, self.agent.config.ui_vocabulary, str(identity.get("name", ""))).cases
         cases = tuple(add_target_surroundings(case, identity) for case in resolved_cases)
         refuse_unreachable(cases, self.agent.target, self.agent.name)
         options = self.options

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from carob.checks.catalog import catalog_for
 from carob.errors import CarobError, UsageError
@@ -13,8 +14,10 @@ from carob.plugins.project import Project, find_project
 from carob.reports.artifacts import open_atomic
 from carob.suites.diagnostics import RefusedError
 from carob.suites.documents.source import SuiteSource, read_bytes, source
-from carob.suites.listing import Row
 from carob.text.wording import quoted
+
+if TYPE_CHECKING:
+    from carob.suites.listing import Row
 
 _SUFFIXES = (".yaml", ".yml")
 _PEEK = 4096

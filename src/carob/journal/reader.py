@@ -16,7 +16,6 @@ import msgspec
 from carob.checks.catalog import CheckCatalog, catalog_for
 from carob.errors import JournalError
 from carob.journal.integrity import Derived, place_faults
-from carob.journal.parallel import map_in_processes
 from carob.journal.views import (
     LineKind,
     RecordPlace,
@@ -155,6 +154,8 @@ class Journal:
 
     def summaries(self, workers: int = 1) -> Iterator[RecordSummary]:
         """How every case came out, in suite order."""
+        from carob.journal.parallel import map_in_processes
+
         statuses = []
         count = -(-len(self) // PIECE)
         for piece in map_in_processes(self._summarize, count, workers, lambda piece: [pack_summaries(piece)], _unpack):

@@ -18,7 +18,6 @@ from carob.checks.base import has_lost_secret
 from carob.checks.catalog import CheckCatalog
 from carob.errors import JournalError
 from carob.journal.integrity import ENDED, Ending, Identity, derive_verdict, ending
-from carob.journal.parallel import map_in_processes
 from carob.journal.reader import Journal
 from carob.journal.writer import JournalWriter, encode
 from carob.model.run import CaseRecord, Footer, Header, Item, Keys, Summary, target_identity
@@ -210,6 +209,8 @@ class Rewriting:
             with JournalWriter(str(self.into)) as journal:
                 journal.write(encode(self.header))
                 count = -(-len(self.journal) // PIECE)
+                from carob.journal.parallel import map_in_processes
+
                 for piece in map_in_processes(self._piece, count, workers, _pack, _unpack):
                     self._note(piece.notes)
                     if piece.lines:

@@ -123,7 +123,7 @@ class Vocabulary(CaseCatalog, Protocol):
     """What suites need to know of the checks: the fields they are spelled with, and what those fields mean."""
 
     @property
-    def fields(self) -> Sequence[Field]: ...
+    def fields(self) -> Mapping[str, Field]: ...
 
     @property
     def groups(self) -> Sequence[str]:

@@ -235,3 +235,18 @@ class Verdict(Struct, frozen=True, omit_defaults=True, gc=False):
         failed, unknown = Status.FAILED in statuses, Status.UNKNOWN in statuses
         unjudged = count > 0 and not self.left_to_others
         return Shortfall(failed=failed, unknown=unknown, unjudged=unjudged, count=count, rules=rules, criteria=criteria)
+
+
+class TimelineEntry(Struct, frozen=True):
+    """An event of a conversation; `is_evidence`: it is one of those that broke the rule, or left it open."""
+
+    index: int
+    words: str
+    is_evidence: bool
+
+
+class RuleTimeline(Struct, frozen=True):
+    """The events that decided a rule, with what the user said last before, and how often it was triggered."""
+
+    entries: tuple[TimelineEntry, ...] = ()
+    triggered: int = 0

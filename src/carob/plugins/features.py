@@ -5,17 +5,18 @@ Carob's own features and those of other packages are the same class. Nothing of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from carob.errors import ConfigError
 from carob.plugins.packages import FIX, load_all
 
 OWN: Final = "carob.features.catalog:FEATURES"
 ENTRY_POINTS: Final = "carob.features"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,23 @@ class McpTool:
     loads: str
 
 
+@dataclass(frozen=True, slots=True)
+class CheckPlace:
+    """A check, and where its class is. The key of `expected` that asks for it is called as the check.
+
+    `more_keys`: those that only refine it. `has_key`: whether a key of `expected` asks for it at all.
+    """
+
+    name: str
+    loads: str
+    more_keys: tuple[str, ...] = ()
+    has_key: bool = True
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return (self.name, *self.more_keys) if self.has_key else self.more_keys
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
     """A thing that a user can name, and all that the rest of Carob knows of it. Places are written `module:attribute`.
@@ -101,7 +119,7 @@ class Feature:
     targets: tuple[TargetKind, ...] = ()
     target_wrappers: Mapping[str, str] = field(default_factory=dict)
     formats: tuple[SuiteFormat, ...] = ()
-    checks: tuple[str, ...] = ()
+    checks: tuple[CheckPlace, ...] = ()
     reports: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     library: Mapping[str, str] = field(default_factory=dict)
@@ -126,8 +144,16 @@ def outside_features() -> Iterator[Feature]:
         yield feature
 
 
-def all_features() -> tuple[Feature, ...]:
-    return (*own_features(), *outside_features())
+def all_features() -> Iterator[Feature]:
+    yield from own_features()
+    yield from outside_features()
+
+
+def each_row(core: Iterable[T], of_feature: Callable[[Feature], Iterable[T]]) -> Iterator[T]:
+    """What the core has and what features bring. Features are read, and packages asked, where that is not enough."""
+    yield from core
+    for feature in all_features():
+        yield from of_feature(feature)
 
 
 def find_service(name: str) -> Any:
@@ -149,3 +175,38 @@ def load(place: str) -> Any:
     """What a place `module:attribute` names."""
     module, _, attribute = place.partition(":")
     return getattr(import_module(module), attribute)
+
+
+class Lazy(Mapping[str, T]):
+    """Values by their names, each of which is made when it is first asked for.
+
+    `every`: all names in their order, which are only found out for one that is not among `names`, and to list them.
+    """
+
+    def __init__(
+        self, make: Callable[[str], T], names: Collection[str], every: Callable[[], Collection[str]] = tuple
+    ) -> None:
+        self._make, self._names, self._every = make, names, every
+        self._made: dict[str, T] = {}
+
+    @cached_property
+    def _all(self) -> dict[str, None]:
+        return dict.fromkeys((*self._every(), *self._names))
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self._made:
+            if name not in self:
+                raise KeyError(name)
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names or name in self._all
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    __eq__, __hash__ = object.__eq__, object.__hash__

@@ -13,18 +13,18 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Meta, Struct, field, structs
 
 from carob.errors import ConfigError
-from carob.model.cost import TokenPrices
-from carob.plugins.code import load_attribute
 from carob.plugins.features import all_features, load
-from carob.redaction.named import name_secrets
 from carob.text.wording import did_you_mean, join_words, kind, shorten
 from carob.text.words import published_lists
+
+if TYPE_CHECKING:
+    from carob.model.cost import TokenPrices
 
 PREFIX = "python:"
 KEPT_PROJECTS = 32
@@ -108,6 +108,8 @@ class Project(Struct, frozen=True):
         if not spec.startswith(PREFIX):
             fix = f"Write it as '{PREFIX}file.py:{name}' or '{PREFIX}module:{name}'."
             raise ConfigError(f"{spec!r} does not name any code.", where=where, fix=fix)
+        from carob.plugins.code import load_attribute  # few projects have code of their own
+
         try:
             return load_attribute(spec.removeprefix(PREFIX), self.root, [self.root])
         except ConfigError as error:
@@ -123,6 +125,8 @@ def find_project(folder: str | Path = ".") -> Project:
     # Two changes within one tick of the file system's clock have one time: only what is older is known by it.
     read_project = _read_project if time.time_ns() - newest > SETTLED_NS else _read_project.__wrapped__
     project = read_project(folder, files)
+    from carob.redaction.named import name_secrets  # a guard reads a policy without a project
+
     name_secrets(project.content.get("secrets"), os.environ)
     return project
 

@@ -6,14 +6,13 @@ Terminals, JUnit, GitHub, pytest and coding agents print it as lines, Markdown a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from carob.checks.rules import RuleTimeline, find_timelines
 from carob.model.faults import STUBBED
 from carob.model.run import CaseRecord
 from carob.model.trace import Message, ToolCall, Trace
-from carob.model.verdict import CheckResult, EvidenceLocation, Status
+from carob.model.verdict import CheckResult, EvidenceLocation, RuleTimeline, Status
 from carob.reports.case_facts import check_facts, log, reasons
 from carob.reports.escaping import CELL_LIMIT, clip, encode, terminal
 
@@ -64,7 +63,7 @@ class CaseDetails(NamedTuple):
 def case_details(record: CaseRecord, *, full: bool = False) -> CaseDetails:
     """`full`: nothing is left out."""
     facts = check_facts(record).all
-    timelines = find_timelines(record)
+    timelines = timelines_of(record)
     checks = [
         CheckDetail(
             label,
@@ -103,6 +102,15 @@ def why_not_passed(record: CaseRecord, paint: Paint = without_colour, *, full: b
         yield from (f"{indent}{line}" for line in timeline_lines(timeline, limit))
     if details.more:
         yield f"and {details.more} more checks"
+
+
+def timelines_of(record: CaseRecord) -> Mapping[str, RuleTimeline]:
+    """The events that decided each rule that did not hold, by its id."""
+    if not any(result.rule_id for result in record.verdict.checks):
+        return {}
+    from carob.checks.rules import find_timelines  # few suites have rules
+
+    return find_timelines(record)
 
 
 def timeline_lines(timeline: RuleTimeline, limit: int | None) -> Iterator[str]:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from carob.checks.base import Check
-from carob.checks.catalog import CORE, CheckCatalog
-from carob.checks.combined import is_negated
+from carob.checks.base import Check, is_negated
+from carob.checks.catalog import CheckCatalog
 from carob.model.check import CheckSpec, Metric
 from carob.model.run import CaseRecord
 from carob.model.trace import BY_ITSELF, SCRIPT, Trace
@@ -32,7 +31,6 @@ LOG_LINE: Final = 200
 LOG_END: Final = 4_000
 LOG_SEARCHED: Final = 64_000
 SOURCES: Final[Metric] = "sources"
-_NO_SOURCES: Final = frozenset(cls.name for cls in CORE if cls.metric != SOURCES)
 BROKEN: Final = (CaseStatus.FAIL, CaseStatus.PARTIAL, CaseStatus.ERROR)
 """What needs an explanation: neither passed, nor skipped, nor known to fail."""
 PASSED: Final = Status.PASSED  # looked up once: an enum's members are slow to reach, and this is asked of every check
@@ -120,10 +118,7 @@ def required_sources(record: CaseRecord, catalog: CheckCatalog) -> list[str]:
     return [
         _lack(cls, spec)
         for spec in specs
-        if spec.name not in _NO_SOURCES
-        and (cls := catalog.find(spec.name))
-        and cls.metric == SOURCES
-        and not is_negated(spec)
+        if (cls := catalog.find(spec.name)) and cls.metric == SOURCES and not is_negated(spec)
     ]
 
 

@@ -7,19 +7,20 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from types import ModuleType
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from msgspec import Struct
 
 from carob.errors import UsageError
 from carob.matchers.matcher import Matcher
 from carob.matchers.values import MISSING
-from carob.rules.cel_tree import CelNode, NodeKind, always_holds, find_paths, read_tree
 from carob.rules.patterns import LOST, MEMBERS, Fit, Occurrence
-from carob.rules.plain_conditions import FLAGS, Undecided, compile_plain
-from carob.rules.values import Steps, ValuePath, format_steps, holds_removed
+from carob.rules.values import Steps, Undecided, ValuePath, format_steps, holds_removed
 from carob.text.regexes import lazy
 from carob.text.wording import did_you_mean, shorten
+
+if TYPE_CHECKING:
+    from carob.rules.cel_tree import CelNode
 
 LONGEST: Final = 4_000
 NOW: Final = "now"
@@ -76,6 +77,9 @@ class Condition(Protocol):
 
 def find_denied_flag(tree: CelNode) -> str:
     """The flag in `!each.parallel`, which policies ask of every call; empty for another condition."""
+    from carob.rules.cel_tree import NodeKind
+    from carob.rules.plain_conditions import FLAGS
+
     inner = tree.parts[0] if tree.name == "!_" and len(tree.parts) == 1 else tree
     is_flag = inner is not tree and inner.kind is NodeKind.MEMBER and inner.name in FLAGS
     return inner.name if is_flag and inner.parts[0].kind is NodeKind.NAME else ""
@@ -113,6 +117,8 @@ class _Program:
 
     def __init__(self, source: str, names: Collection[str], serialized: bytes = b"") -> None:
         """Compile it, unless it was before. Raises ConditionError, and UsageError if the library is missing."""
+        from carob.rules.cel_tree import read_tree  # few rules have a condition in CEL
+
         self.source = " ".join(source.split())
         self._text = source
         self._names = names
@@ -157,6 +163,9 @@ class CelCondition:
 
         `serialized`: what the library made of it before; then it is only asked for what is not plain.
         """
+        from carob.rules.cel_tree import find_paths
+        from carob.rules.plain_conditions import compile_plain
+
         self._program = _Program(source, names, serialized)
         self.text = source
         self.serialized = self._program.serialized
@@ -207,6 +216,8 @@ class ValueCondition:
 
     def __init__(self, source: str, names: Collection[str]) -> None:
         """Compile it. Raises ConditionError, and UsageError if the library is missing."""
+        from carob.rules.cel_tree import find_paths
+
         self._program = _Program(source, names)
         self.names = frozenset(name for name, _ in find_paths(self._program.tree, {*names}))
         """Those that it reads."""
@@ -247,6 +258,8 @@ def _shortest(reads: list[tuple[str, Steps]]) -> tuple[tuple[str, Steps], ...]:
 
 
 def _check_reads(reads: tuple[tuple[str, Steps], ...], tree: CelNode) -> None:
+    from carob.rules.cel_tree import always_holds
+
     if always_holds(tree):
         raise ConditionError("this always holds, so nothing can break the rule. Say what must be true.", ALWAYS)
     if not reads:

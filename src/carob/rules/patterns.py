@@ -12,8 +12,6 @@ from carob.matchers.matcher import Matcher
 from carob.matchers.values import MISSING, format_value
 from carob.rules.events import COMMAND, EDIT, TEXT_KINDS, ConversationEvent, EventKind
 from carob.rules.values import Steps, format_steps, freeze, holds_removed, value_at
-from carob.text.forbidden import find_phrase
-from carob.text.phrases import find_word
 from carob.text.tool_names import is_any_named, is_every_tool, is_same_tool
 from carob.text.tool_results import parse_result
 
@@ -153,6 +151,9 @@ class Phrases(Struct, frozen=True):
         return " or ".join(map(repr, self.phrases))
 
     def holds(self, text: object) -> bool:
+        from carob.text.forbidden import find_phrase  # few rules are about words
+        from carob.text.phrases import find_word
+
         find = find_phrase if self.wide else find_word
         return isinstance(text, str) and any(find(text, phrase) is not None for phrase in self.phrases)
 

@@ -14,6 +14,7 @@ from carob.matchers.values import MISSING
 from carob.rules.cel_tree import CelLoop, CelNode, NodeKind, read_constant
 from carob.rules.events import ConversationEvent
 from carob.rules.patterns import MEMBERS, Occurrence
+from carob.rules.values import Undecided
 
 Scope: TypeAlias = Mapping[str, Any]
 """Events, and the variables of loops, by name."""
@@ -23,10 +24,6 @@ FLAGS: Final = ("parallel", "beside_words")
 _LARGEST: Final = 2**63
 _EXACT: Final = 2**53
 """Up to here an integer and a fraction can be compared."""
-
-
-class Undecided(Exception):
-    """A value for which the library has to be asked."""
 
 
 def compile_plain(node: CelNode, names: Collection[str]) -> Evaluation | None:

@@ -32,7 +32,6 @@ from carob.rules.patterns import MEMBERS, OF_RESULT, EventPattern, NamePlace, Ph
 from carob.rules.sources import USER, Sources
 from carob.rules.talk import ConsentWords
 from carob.rules.values import EVERY, Steps, ValuePath, read_path
-from carob.text.prose.consent import LANGUAGES
 from carob.text.tool_names import invisible_in, is_any_named
 from carob.text.tool_reading import ToolReading
 from carob.text.wording import did_you_mean, join_words, kind, quoted
@@ -506,6 +505,8 @@ class _RuleReader:
             if not phrase.startswith("@"):
                 phrases.append(phrase)
                 continue
+            from carob.text.prose.consent import LANGUAGES
+
             base, _, language = phrase.partition(":")
             if base not in CONSENT_LISTS or (language and language not in LANGUAGES):
                 list_names = [

@@ -12,10 +12,7 @@ from carob.rules.clauses import ORDER_UNSEEN, Clause, ClausePlan, EventStore, Me
 from carob.rules.events import RuleFinding
 from carob.rules.patterns import LOST, UNSEEN, Fit, Occurrence
 from carob.rules.values import holds_removed, scalars_of, values_at
-from carob.text.folded_search import find_whole_words, is_within_number
 from carob.text.folding import fold, fold_phrase
-from carob.text.numbers.claimed import numbers_in
-from carob.text.numbers.spelling import spell_numbers, spelled_phrase
 from carob.text.regexes import lazy
 
 USER: Final = "user"
@@ -30,6 +27,12 @@ _NOT_FOLLOWED = (bool, type(None))
 
 NamePlace: TypeAlias = tuple[int, str]
 """The event that a value was in, and the stretch of the conversation that it belongs to."""
+
+
+def _fold_spelled(text: str) -> str:
+    from carob.text.numbers.spelling import spell_numbers
+
+    return fold(spell_numbers(text).text)
 
 
 class TextIndex:
@@ -51,6 +54,8 @@ class TextIndex:
         """The texts in which the value is, as whole words, and not within a longer number."""
         if not _WORD.search(fold_phrase(value)):
             return
+        from carob.text.folded_search import find_whole_words, is_within_number  # few rules ask where a value is from
+
         self._folded += [(origin, self._form(text)) for origin, text in self._waiting]
         self._waiting.clear()
         for origin, text in self._folded if len(self._folded) <= FEW_TEXTS else self._look_up(value):
@@ -97,7 +102,7 @@ class SourceValues:
         self._numbered: list[tuple[NamePlace, str]] = []
         """Texts whose numbers were not read yet."""
         self.texts = TextIndex()
-        self._spelled = TextIndex(lambda text: fold(spell_numbers(text).text))
+        self._spelled = TextIndex(_fold_spelled)
         """The same texts with their numbers in one spelling."""
         self.doubts: list[tuple[int, str]] = []
         """Events of which something was not seen, and why."""
@@ -121,6 +126,8 @@ class SourceValues:
         if isinstance(value, str):
             text = _strip_scheme(value)
             yield from self.texts.find(text)
+            from carob.text.numbers.spelling import spelled_phrase
+
             if spelled_text := spelled_phrase(text):
                 yield from self._spelled.find(spelled_text)
 
@@ -173,6 +180,8 @@ class SourceValues:
         self._numbered.append((place, text))
 
     def _read_same(self, *, with_numbers: bool) -> None:
+        from carob.text.numbers.claimed import numbers_in
+
         for place, text in self._numbered if with_numbers else ():
             for number in map(Decimal.normalize, numbers_in(text)):
                 if number not in self._same or self._same[number] > place:

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from carob.rules.events import ConversationEvent
-from carob.text.prose.consent import gives_consent
 from carob.text.words import WordLists
 
 KEPT_RUNS = 8
@@ -48,6 +47,8 @@ class UserWords(Struct):
 
     def gives(self, consent: ConsentWords) -> bool:
         if consent not in self.consents:
+            from carob.text.prose.consent import gives_consent  # few rules ask for consent
+
             self.consents[consent] = gives_consent(self.text, consent.phrases, consent.names, consent.lists)
         return self.consents[consent]
 

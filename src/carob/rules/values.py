@@ -107,3 +107,7 @@ def scalars_of(value: Any) -> Iterator[Any]:
             waiting.extend(value)
         else:
             yield value
+
+
+class Undecided(Exception):
+    """A value for which the library has to be asked."""

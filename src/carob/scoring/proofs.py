@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from carob.checks.base import Check
+from carob.checks.base import Check, modify
 from carob.checks.catalog import CheckCatalog
-from carob.checks.combined import modify
 from carob.model.suite import Scoring
 from carob.model.verdict import CaseStatus, CheckResult, Group, Status
 from carob.scoring import verdicts

@@ -5,21 +5,22 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from carob.errors import ConfigError, SuiteError, UsageError
 from carob.model.check import CheckSpec
 from carob.model.suite import Suite, remember_catalog
 from carob.suites.diagnostics import Document, Path, PathDiagnostic, RefusedError, problems
-from carob.suites.documents.yaml_text import block, item
 from carob.suites.formats.base import CaseExpectations, Format, SuiteCatalog, SuiteFile, SuiteRule
 from carob.suites.formats.carob1 import Carob1
 from carob.suites.formats.catalog import blame, detect_format
 from carob.suites.formats.spelling import NO_EQUAL, Commented
-from carob.suites.listing import Row, suite_rows
 from carob.suites.rules import with_rules
 from carob.system.gc_pause import gc_paused
 from carob.text.wording import join_words, pluralize, quoted, visible
+
+if TYPE_CHECKING:
+    from carob.suites.listing import Row
 
 CheckKey: TypeAlias = tuple[int | None, str]
 """A check of a case: its turn from 1, or None for all of it, and its path, such as `must_not_say[1]`."""
@@ -129,6 +130,8 @@ def list_rows(data: bytes, file: str, catalog: SuiteCatalog) -> list[Row]:
             rows = suite_format.rows(opened)
         if rows is not None:
             return rows
+    from carob.suites.listing import suite_rows
+
     return suite_rows(read_file(opened, catalog).suite)
 
 
@@ -176,6 +179,8 @@ def _conversations(suite: Suite) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def _write_suite(top: Commented, cases: Iterable[Commented], head: Iterable[str]) -> str:
+    from carob.suites.documents.yaml_text import block, item
+
     lines = [*_comments([*head, *top.comments]), *block({"carob": 1, **top.value}), "cases:"]
     for case in cases:
         lines += [*_comments(case.comments, 2), *item(case.value, 2)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path as FilePath
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec import structs
@@ -12,18 +12,18 @@ from msgspec import structs
 from carob.model.check import CheckProblem, CheckSpec, Declared
 from carob.model.suite import Case
 from carob.model.verdict import OWN_RULE, SHARED_RULE
-from carob.rules.contract import CompiledRule, When
-from carob.rules.reading import Surroundings, read_groups, read_rule
-from carob.rules.schema import RULE_SCHEMAS
 from carob.suites.declared import read_declared
 from carob.suites.diagnostics import Json, Path, PathDiagnostic, RefusedError
 from carob.suites.formats.base import JsonObject, ParsedSuite, SuiteCatalog, SuiteFile, SuiteRule
 from carob.suites.shapes.scalars import FINE, Found, Schema, wrong_type
 from carob.suites.tool_reading import read_tool_reading
-from carob.text.prose.consent import LISTS as CONSENT_LISTS
 from carob.text.tool_names import effect_tools
 from carob.text.tool_reading import ToolReading
 from carob.text.wording import quoted
+
+if TYPE_CHECKING:  # reading rules takes a while to be loaded, and few suites have any
+    from carob.rules.contract import CompiledRule
+    from carob.rules.reading import Surroundings
 
 RULE = "rule"
 """The argument of the check that holds a rule."""
@@ -51,6 +51,8 @@ class RulesShape(NamedTuple):
         )
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
+        from carob.rules.schema import RULE_SCHEMAS
+
         defs.update({name: dict(schema) for name, schema in RULE_SCHEMAS.items()})
         entry: Schema = {"anyOf": [{"$ref": "#/$defs/Rule"}, {"type": "string", "minLength": 1}]}
         return {"type": "array", "minItems": 1, "items": entry}
@@ -65,6 +67,8 @@ class SuiteRules(NamedTuple):
 
 def read_suite_rules(file: SuiteFile, declared: Declared) -> SuiteRules:
     """The rules of a suite."""
+    if isinstance(file.tree, dict) and "rules" not in file.tree:
+        return SuiteRules([], [])
     return _RulesReader(file).read(file, declared)
 
 
@@ -103,6 +107,9 @@ def read_project_rules(catalog: SuiteCatalog, file: SuiteFile) -> SuiteRules:
 
 def compile_rule(rule: SuiteRule) -> CompiledRule:
     """A rule that is ready to judge conversations by itself, whose tags it looks at."""
+    from carob.rules.contract import When
+    from carob.rules.reading import Surroundings, read_rule
+
     reading = msgspec.convert(rule.args.get(READING, {}), ToolReading)
     around = Surroundings(rule.args.get("tools", {}), rule.args.get("words", {}), reading)  # type: ignore[arg-type]
     compiled, problems = read_rule(rule.args[RULE], around)
@@ -117,6 +124,14 @@ def compile_rule(rule: SuiteRule) -> CompiledRule:
 def _add_rules(case: Case, specs: Sequence[tuple[SuiteRule, CheckSpec]]) -> Case:
     checks = [structs.replace(spec, path=rule.label) for rule, spec in specs if rule.is_for(case.tags)]
     return structs.replace(case, checks=(*case.checks, *checks)) if checks else case
+
+
+def _consent_words(words: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
+    if not words:
+        return {}
+    from carob.text.prose.consent import LISTS  # few suites declare words
+
+    return {name: entries for name, entries in words.items() if name in LISTS}
 
 
 def _find_doubles(rules: Sequence[SuiteRule]) -> Iterator[PathDiagnostic]:
@@ -138,6 +153,8 @@ class _RulesReader:
 
     def read(self, file: SuiteFile, declared: Declared, label: str = "") -> SuiteRules:
         """The rules of a file, which a suite names by a `label` if it is not its own."""
+        from carob.rules.reading import Surroundings, read_groups, read_rule
+
         tree: JsonObject = file.tree
         result = SuiteRules([], [])
         self._open.append(FilePath(file.path).resolve())
@@ -148,7 +165,7 @@ class _RulesReader:
             result.problems.extend(misread)
         around = Surroundings(
             {"effects": effect_tools(declared.effects), **groups} if declared.effects else groups,
-            {name: words for name, words in declared.words.items() if name in CONSENT_LISTS},
+            _consent_words(declared.words),
         )
         listed = tree.get("rules", ())
         for number, raw in enumerate(listed if isinstance(listed, list) else ()):

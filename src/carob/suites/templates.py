@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
@@ -268,15 +268,15 @@ JsonObject = dict[str, Any]
 REPLACE, SMALLER, NEVER, TOTAL = "replace", "smaller", "never", "total"
 
 
-def add_prohibitions(expected: JsonObject, defaults: Mapping[str, Any], fields: Sequence[Field]) -> JsonObject:
+def add_prohibitions(expected: JsonObject, defaults: Mapping[str, Any], fields: Mapping[str, Field]) -> JsonObject:
     """What a case expects, with what `defaults` forbid under the keys that it names itself.
 
     A value of the wrong type stays as the case has it, and is reported there.
     """
     added = {
-        field.name: _combine(field.in_defaults, expected[field.name], defaults[field.name])
-        for field in fields
-        if field.in_defaults != REPLACE and field.name in expected and field.name in defaults
+        name: _combine(fields[name].in_defaults, expected[name], default)
+        for name, default in defaults.items()
+        if name in expected
     }
     return {**expected, **added} if added else expected
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import PurePath
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from carob.errors import ConfigError
 from carob.plugins import packages
-from carob.plugins.features import Feature, TargetKind, all_features, find_service, load, outside_features, own_features
-from carob.targets.base import Target, build_external
-from carob.targets.config import TargetConfig
-from carob.targets.wrappers.hooks import WithHooks
-from carob.targets.wrappers.success_rules import WithSuccessRules
-from carob.targets.wrappers.telemetry import models_of, otlp_of
+from carob.plugins.features import TargetKind, all_features, each_row, find_service, load
 from carob.text.wording import did_you_mean
+
+if TYPE_CHECKING:
+    from carob.targets.base import Target
+    from carob.targets.config import TargetConfig
 
 ADDRESS = re.compile(r"[^:/]+:[0-9]+(?:/|$)")
 HOST = re.compile(r"localhost|[\w-]+(?:\.[\w-]+)+", re.IGNORECASE)
@@ -52,6 +51,9 @@ def agent_name(name: str, identity: Mapping[str, object]) -> str:
 
 def build(config: TargetConfig) -> Target:
     """The target that a configuration asks for, with all that is around it, ready to be opened."""
+    from carob.targets.wrappers.success_rules import WithSuccessRules  # judging a journal again builds no target
+    from carob.targets.wrappers.telemetry import otlp_of
+
     kind = find_kind(config.kind)
     if kind is not None and kind.completes:
         config = load(kind.completes)(config)
@@ -66,6 +68,8 @@ def build(config: TargetConfig) -> Target:
         inner = find_service("workspace")(inner, config, config.workspace)
     target: Target = WithSuccessRules(inner, config)
     if config.setup or config.teardown or config.database:
+        from carob.targets.wrappers.hooks import WithHooks  # few targets have hooks
+
         target = WithHooks(target, config)
     return wrap_target(target, config.kind, config.wrap)
 
@@ -89,38 +93,32 @@ def runs_code_of_others(config: TargetConfig) -> bool:
 
 def _needs_proxy(config: TargetConfig) -> bool:
     """For a tape, telemetry of models, faults, or calls of an MCP server."""
+    from carob.targets.wrappers.telemetry import models_of
+
     tapes = config.tape is not None and config.tape.needs_proxy
     return tapes or config.mcp_record is not None or models_of(config) is not None
 
 
 def _build_with_proxy(config: TargetConfig) -> Target:
     from carob.targets.wrappers.proxied import WithProxy  # few runs have a proxy
+    from carob.targets.wrappers.telemetry import models_of
 
     return WithProxy(_build, config, config.tape, models_of(config))
 
 
-def target_kinds() -> tuple[TargetKind, ...]:
+def target_kinds() -> Iterator[TargetKind]:
     """Every kind of Carob itself, and of the features of other packages."""
-    return (*CORE, *_kinds_of(all_features()))
-
-
-def _kinds_of(features: Iterable[Feature]) -> Iterator[TargetKind]:
-    for feature in features:
-        yield from feature.targets
+    return each_row(CORE, lambda feature: feature.targets)
 
 
 def find_kind(name: str) -> TargetKind | None:
     """The kind of this name; other packages are asked for one that Carob does not have."""
-    for kinds in (CORE, _kinds_of(own_features()), _kinds_of(outside_features())):
-        for kind in kinds:
-            if kind.name == name:
-                return kind
-    return None
+    return next((kind for kind in target_kinds() if kind.name == name), None)
 
 
 def _build(config: TargetConfig) -> Target:
     if kind := find_kind(config.kind):
-        return cast(Target, load(kind.loads)(config))
+        return cast("Target", load(kind.loads)(config))
     return _build_plugin(config)
 
 
@@ -136,6 +134,8 @@ def _suggest_kind(config: TargetConfig) -> str:
 
 
 def _build_plugin(config: TargetConfig) -> Target:
+    from carob.targets.base import build_external
+
     require_kind(config)
     point = packages.find_entry_points(ENTRY_POINTS)[config.kind]
     return build_external(packages.load_entry_point(point), config, packages.where(point))

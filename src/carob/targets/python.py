@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import perf_counter, time
 from types import CodeType, ModuleType
-from typing import TypeVar, get_args
+from typing import TYPE_CHECKING, TypeVar, get_args
 
 import msgspec
 from msgspec import structs
@@ -29,20 +29,18 @@ from carob.journal.limits import check_trace
 from carob.model.suite import Case
 from carob.model.trace import Channel, Message, Trace
 from carob.plugins.code import load
-from carob.proxy.stdio import ADDRESS
 from carob.targets.base import DENIED, RunContext, Target, TargetError, build_external, is_target, open_safely
 from carob.targets.capabilities import TOOLS, WHERE, hit_by, reach_of
 from carob.targets.config import TargetConfig, no_options
 from carob.targets.conversation import converse
-from carob.targets.in_process.agents_sdk import SdkRuns, is_sdk_run
 from carob.targets.in_process.cases import RunningCase
-from carob.targets.in_process.functions import Door, wrap_function
-from carob.targets.in_process.reach import require_tools
-from carob.targets.in_process.wrapping import WRAPPING
 from carob.targets.short_form import NO_TELEMETRY, NO_TOOLS, ShortCall, event_lines, read, to_trace, tool_call
 from carob.targets.user_code import Callee, DaemonThreads, Environment, build_error, from_outside
 from carob.text.clean import text
 from carob.text.wording import did_you_mean
+
+if TYPE_CHECKING:
+    from carob.targets.in_process.agents_sdk import SdkRuns
 
 RETURNS = 'Return the text, or {"final_message": "...", "tool_calls": [{"name": "...", "arguments": {}}]}'
 T = TypeVar("T")
@@ -80,6 +78,8 @@ class Conversation:
 
         A call that the agent also reports itself, by `tool_call` or in its answer, is one call.
         """
+        from carob.targets.in_process.functions import Door, wrap_function  # few agents hand their tools over
+
         return wrap_function(function, name, Door(self._running, lambda _: self._running))
 
     def event(self, event: str | dict[str, object]) -> None:
@@ -127,11 +127,16 @@ class PythonTarget:
         self._start_wrapping()
 
     def _start_wrapping(self) -> None:
+        from carob.proxy.stdio import ADDRESS  # the process that plans a run opens no target
+        from carob.targets.in_process.wrapping import WRAPPING
+
         WRAPPING.open(has_proxy=ADDRESS in self._config.env)
         self._is_wrapping = True
 
     async def close(self) -> None:
         if self._is_wrapping:
+            from carob.targets.in_process.wrapping import WRAPPING
+
             WRAPPING.close()
         if self._own is not None:
             await self._own.close()
@@ -147,15 +152,25 @@ class PythonTarget:
                 trace = await self._own.run(case, context)
             return trace if trace.turns else context.recorder.with_ran_calls(trace)
         running = RunningCase(context.recorder, context.call_world, context.run_name)
-        conversation, runs = Conversation(running, context.trace_context), SdkRuns()
+        conversation = Conversation(running, context.trace_context)
         offered = {"case": case, "conversation": conversation, "context": context.given}
 
+        runs: SdkRuns | None = None
+
         async def turn(prompt: str) -> Trace:
+            nonlocal runs
+            if runs is None and context.decision is not None:
+                runs = _sdk_runs()
             enter_turn(context.trace_context)
             began, started_at = perf_counter(), time()
-            answer = await self._call(runs.build_input(prompt, context.decision), offered)
+            given = prompt if runs is None else runs.build_input(prompt, context.decision)
+            answer = await self._call(given, offered)
             took = (perf_counter() - began) * 1000
-            read = runs.read(answer, case) if is_sdk_run(answer) else _trace(answer, case, context)
+            if is_sdk_run(answer):
+                runs = runs or _sdk_runs()
+                read = runs.read(answer, case)
+            else:
+                read = _trace(answer, case, context)
             trace = context.recorder.with_ran_calls(read)
             if trace.duration_ms is None:
                 trace = structs.replace(trace, started_at=started_at, duration_ms=round(took, 3))
@@ -164,6 +179,8 @@ class PythonTarget:
             return trace
 
         if context.world is not None:
+            from carob.targets.in_process.reach import require_tools
+
             require_tools(context.world, elsewhere=self._hands_over())
         with running:
             return await converse(case, context, turn, self._config.turn_timeout, takes_decisions=True)
@@ -185,6 +202,18 @@ class PythonTarget:
             if from_outside(error, task, in_thread=not self._callee.is_async):
                 raise
             raise build_error("agent", error) from error
+
+
+def is_sdk_run(answer: object) -> bool:
+    """Whether a value is what `Runner.run` of OpenAI's Agents SDK gives."""
+    run_class = getattr(sys.modules.get("agents.result"), "RunResultBase", None)
+    return isinstance(run_class, type) and isinstance(answer, run_class)
+
+
+def _sdk_runs() -> SdkRuns:
+    from carob.targets.in_process.agents_sdk import SdkRuns  # it loads what reads models, which few agents need
+
+    return SdkRuns()
 
 
 def _trace(answer: object, case: Case, context: RunContext) -> Trace:

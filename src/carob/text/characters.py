@@ -93,3 +93,11 @@ def is_word_char(char: str) -> bool:
 _LOOK_ALIKES: Final = Path(__file__).with_name("look_alikes.txt").read_text("utf-8")
 ASCII_OF: Final = {char: letters for letters, chars in map(str.split, _LOOK_ALIKES.splitlines()) for char in chars}
 """The ASCII letters that each of these letters looks like."""
+
+
+def widen_name(name: str) -> str:
+    """The name of a tool in plain letters: no accents, no look-alikes, nothing that a reader does not see."""
+    if name.isascii():
+        return name
+    letters = normalize("NFKD", plain(normalize("NFKC", name)))
+    return "".join(ASCII_OF.get(char, char) for char in letters if category(char) not in ("Mn", "Cf", "Cc"))

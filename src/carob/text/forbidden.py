@@ -8,9 +8,8 @@ from __future__ import annotations
 import codecs
 from functools import lru_cache
 from typing import Final, NamedTuple
-from unicodedata import category, normalize
 
-from carob.text.characters import ASCII_OF, is_word_char, plain
+from carob.text.characters import is_word_char
 from carob.text.encodings import LONG_ENOUGH, SecretSearch
 from carob.text.folded_search import find_first, is_within_number
 from carob.text.folding import Span, fold, fold_phrase, original_span
@@ -185,11 +184,3 @@ _NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalnum())
 def _letters(data: bytes) -> bytes:
     """Letters and digits alone, in small letters."""
     return data.lower().translate(None, _NO_LETTERS)
-
-
-def widen_name(name: str) -> str:
-    """The name of a tool in plain letters: no accents, no look-alikes, nothing that a reader does not see."""
-    if name.isascii():
-        return name
-    letters = normalize("NFKD", plain(normalize("NFKC", name)))
-    return "".join(ASCII_OF.get(char, char) for char in letters if category(char) not in ("Mn", "Cf", "Cc"))

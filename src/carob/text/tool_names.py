@@ -15,7 +15,7 @@ from typing import NamedTuple
 from unicodedata import category
 
 from carob.model.trace import SERVER_MARK
-from carob.text.forbidden import widen_name
+from carob.text.characters import widen_name
 from carob.text.regexes import lazy
 from carob.text.words import PUBLISHED
 

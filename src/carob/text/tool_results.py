@@ -15,7 +15,6 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from carob.text import python_values
 from carob.text.regexes import lazy
 from carob.text.words import PUBLISHED
 
@@ -359,17 +358,23 @@ def _data(text: str) -> object:
         return _parse(text)
     if _CALL.fullmatch(text):
         try:
-            return python_values.read_repr(text)
+            return _read_repr(text)
         except ValueError:
             return text
     return text
+
+
+def _read_repr(text: str) -> object:
+    from carob.text.python_values import read_repr  # most results are JSON or prose
+
+    return read_repr(text)
 
 
 def _parse(text: str) -> object:
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError):
-        return python_values.read_repr(text)
+        return _read_repr(text)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
 

@@ -102,7 +102,7 @@ def test_a_version_knows_the_fields_of_its_time(version: str, knows: bool) -> No
 def test_names_are_unique_and_fields_are_known() -> None:
     names = [operator.name for operator in OPERATORS]
     assert len(set(names)) == len(names)
-    assert {field for operator in OPERATORS for field in operator.fields} <= {field.name for field in CATALOG.fields}
+    assert {field for operator in OPERATORS for field in operator.fields} <= {*CATALOG.fields}
 
 
 def test_every_kind_of_wrong_that_was_promised_is_there() -> None:

@@ -11,11 +11,9 @@ from msgspec import Struct, structs
 
 from carob.checks import base
 from carob.checks.answer.phrases import AsksFor, MustSayAny
-from carob.checks.combined import AUTHORS_WORDS, checks_of
 from carob.checks.page.snapshot import find_pickers
 from carob.checks.sample_traces import UNSEEN_TOOLS, calls, says, shows
 from carob.checks.tools.names import describe_calls, not_understood
-from carob.evidence.commands import command_of, only_reads
 from carob.model.check import Example, Expected
 from carob.model.trace import BY_ITSELF, ToolCall, Trace
 from carob.model.verdict import CheckResult, EvidenceLocation, Group, Status
@@ -149,6 +147,8 @@ class Outcome(base.Check, Struct, frozen=True, dict=True):
             args["tools"] = [*dict.fromkeys((*named, *(effect_tools(effects) if outcome in NOT_DONE else ())))]
             args["failing"] = named if outcome == "graceful_error" else []
         if outcome in NOT_DONE:
+            from carob.checks.combined import AUTHORS_WORDS  # few outcomes are in words
+
             kinds = AUTHORS_WORDS if outcome in CONFIRMED else (AsksFor,)
             fields = [field.name for kind in kinds for field in kind.fields]
             args["says"] = base.keep_given(expected, *fields)
@@ -162,6 +162,8 @@ class Outcome(base.Check, Struct, frozen=True, dict=True):
 
     @cached_property
     def authors_words(self) -> tuple[base.Check, ...]:
+        from carob.checks.combined import AUTHORS_WORDS, checks_of
+
         return checks_of({**self.says, "words": self.words} if self.words else self.says, AUTHORS_WORDS)
 
     def is_failure(self, call: ToolCall) -> bool:
@@ -216,6 +218,8 @@ def _last_calls(trace: Trace, tools: Sequence[str]) -> list[ToolCall]:
     if len(called) > 1:
         if all(call.started_at is not None for call in called):
             called.sort(key=lambda call: call.started_at or 0.0)
+        from carob.evidence.commands import command_of  # few turns call several tools
+
         # Each line that a shell runs is a deed of its own.
         called = [*{(call.name, command_of(call)): call for call in called}.values()]
     return called
@@ -238,6 +242,8 @@ def _find_call(check: Outcome, trace: Trace) -> Judgement:
 
 def _find_not_done(check: Outcome, trace: Trace) -> Judgement:
     """Whether nothing listed succeeded, and the answer asks, refuses, or admits a failure that there was."""
+    from carob.evidence.commands import only_reads
+
     called = [call for call in trace.tool_calls if call.called and not only_reads(call)]
     listed = [c for c in called if not check.tools or any(is_same_tool(tool, c.full_name) for tool in check.tools)]
     success = next((call for call in listed if call.success is True), None)

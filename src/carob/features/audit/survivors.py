@@ -73,8 +73,8 @@ def known_fields(spelling: Spelling) -> frozenset[str]:
     for form in spelling.catalog.formats:
         if form.name == spelling.format:
             with blame(form):
-                return form.fields(spelling.version, spelling.catalog.fields)
-    return frozenset(field.name for field in spelling.catalog.fields)  # the package that brings the format is gone
+                return form.fields(spelling.version, spelling.catalog.fields.values())
+    return frozenset(spelling.catalog.fields)  # the package that brings the format is gone
 
 
 def _used_fields(subject: Subject, catalog: CheckCatalog) -> set[str]:

@@ -1,6 +1,6 @@
 """What the rest of Carob knows of this feature."""
 
-from carob.plugins.features import Feature, TargetKind
+from carob.plugins.features import CheckPlace, Feature, TargetKind
 
 TARGET = "carob.features.coding.agents.target:CodingAgentTarget"
 PRESET = "carob.features.coding.agents.catalog:with_preset"
@@ -18,14 +18,14 @@ FEATURE = Feature(
         ),
     ),
     checks=(
-        "carob.features.coding.checks.commands:CommandRuns",
-        "carob.features.coding.checks.files:Files",
-        "carob.features.coding.checks.files:Diff",
-        "carob.features.coding.checks.skills:Skills",
-        "carob.features.coding.checks.reach:Outside",
-        "carob.features.coding.checks.reach:Network",
-        "carob.features.coding.checks.after:AfterCommand",
-        "carob.features.coding.checks.claims:Claims",
+        CheckPlace("commands", "carob.features.coding.checks.commands:CommandRuns"),
+        CheckPlace("files", "carob.features.coding.checks.files:Files"),
+        CheckPlace("diff", "carob.features.coding.checks.files:Diff"),
+        CheckPlace("skills", "carob.features.coding.checks.skills:Skills"),
+        CheckPlace("outside", "carob.features.coding.checks.reach:Outside"),
+        CheckPlace("network", "carob.features.coding.checks.reach:Network"),
+        CheckPlace("after", "carob.features.coding.checks.after:AfterCommand"),
+        CheckPlace("claims", "carob.features.coding.checks.claims:Claims"),
     ),
     services={"workspace": "carob.features.coding.workspaces.wrapper:WithWorkspace"},
 )

@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from carob.checks.base import Check
+from carob.checks.base import Check, ModifiedCheck
 from carob.checks.catalog import CheckCatalog
-from carob.checks.combined import ModifiedCheck, ScoreOf
+from carob.checks.combined import ScoreOf
 from carob.checks.effects.permitted import OnlyEffects
 from carob.checks.numbers.required import MustGroundNumber
 from carob.checks.telemetry import Telemetry, shorthand

@@ -18,14 +18,15 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 from carob.errors import ConfigError
 from carob.features.guard.conversation import UNSEEN, Ask, GuardedConversation
 from carob.features.guard.decision import Decision
-from carob.features.guard.journal import GuardHeader, GuardJournal
 from carob.features.guard.policy import GuardPolicy, Seam, load_policy
-from carob.features.guard.store import GuardStore
 from carob.plugins.project import find_project
 from carob.rules.events import Facts
 
 if TYPE_CHECKING:
     from langchain.agents.middleware import AgentMiddleware
+
+    from carob.features.guard.journal import GuardJournal
+    from carob.features.guard.store import GuardStore
 
 T = TypeVar("T")
 KEPT_SECONDS: Final = 86_400.0
@@ -63,12 +64,10 @@ class Guard:
         """
         self.policy = policy if isinstance(policy, GuardPolicy) else load_policy(policy)
         self.policy.refuse_seam(seam)
-        rules = tuple(rule.id for rule in self.policy.contract.rules)
-        header = GuardHeader(1, self.policy.sha256, rules)
         if journal is not None or store is not None:
             find_project()  # what is written must lose the secrets that the project names
-        self._journal = GuardJournal(journal, header) if journal is not None else None
-        self._store = GuardStore(store, kept=keep_seconds) if store is not None else None
+        self._journal = None if journal is None else _open_journal(journal, self.policy)
+        self._store = None if store is None else _open_store(store, keep_seconds)
         if store is None and seam == "python":
             logging.getLogger("carob.guard").info("%s Keep them with `store`.", FORGETS)
         self._ask = ask
@@ -220,3 +219,15 @@ class Guard:
             self._forgotten[oldest.id] = why
             if len(self._forgotten) > MOST_FORGOTTEN:
                 del self._forgotten[next(iter(self._forgotten))]
+
+
+def _open_journal(path: str | Path, policy: GuardPolicy) -> GuardJournal:
+    from carob.features.guard.journal import GuardHeader, GuardJournal  # few guards write decisions down
+
+    return GuardJournal(path, GuardHeader(1, policy.sha256, tuple(rule.id for rule in policy.contract.rules)))
+
+
+def _open_store(path: str | Path, kept: float) -> GuardStore:
+    from carob.features.guard.store import GuardStore  # few guards share what they know
+
+    return GuardStore(path, kept=kept)

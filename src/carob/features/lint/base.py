@@ -10,9 +10,8 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 from msgspec import structs
 
-from carob.checks.base import Check
+from carob.checks.base import Check, ModifiedCheck
 from carob.checks.catalog import CheckCatalog
-from carob.checks.combined import ModifiedCheck
 from carob.model.suite import Case
 from carob.model.verdict import OWN_RULE, SHARED_RULE
 from carob.suites.diagnostics import Document, Path

@@ -12,13 +12,12 @@ import msgspec
 from msgspec import Struct, structs
 
 from carob.checks.catalog import CheckCatalog
-from carob.checks.rules import RuleTimeline, find_timelines
 from carob.journal.failures import label
 from carob.model.cost import COST, Spent, TokenPrices, count_spent
 from carob.model.run import RECORDED_CHECK, CaseRecord, Header
 from carob.model.trace import REMOVED, Trace
-from carob.model.verdict import ACCEPTED, CheckResult, Status
-from carob.reports.case_details import NO_TIMELINE
+from carob.model.verdict import ACCEPTED, CheckResult, RuleTimeline, Status
+from carob.reports.case_details import NO_TIMELINE, timelines_of
 from carob.reports.escaping import clip
 from carob.reports.html.calls import MOST_ROOM, CallView, TextRoom, call_views, json_words
 from carob.reports.html.evidence import SCREENSHOT, EvidencePlaces, ScreenView, TurnView, screen_view
@@ -142,7 +141,7 @@ def case_view(record: CaseRecord, setting: CaseSetting, address: Address, at: st
     pages = EvidencePlaces(trace, checks, anchor, setting.catalog, setting.room)
     turns = [pages.turn(number, turn) for number, turn in enumerate(trace.turns or (trace,))]
     unobserved = Unobserved(trace)
-    timelines = find_timelines(record)
+    timelines = timelines_of(record)
     views = [
         structs.replace(
             _check(record, number, result, pages, unobserved), timeline=timelines.get(result.rule_id, NO_TIMELINE)

@@ -15,7 +15,6 @@ from typing import TypeAlias
 from carob.errors import UsageError
 from carob.suites.diagnostics import Json, PathDiagnostic, Place, refuse
 from carob.suites.diagnostics import Path as TreePath
-from carob.text.file_names import suggest_file
 
 SuiteSource: TypeAlias = Path | str | Mapping[str, object] | Sequence[Mapping[str, object]]
 
@@ -51,6 +50,8 @@ def read_bytes(path: str | Path) -> bytes:
         with open(path, "rb") as file:
             data = file.read(min(about.st_size or LARGEST, LARGEST) + 1)
     except FileNotFoundError:
+        from carob.text.file_names import suggest_file
+
         raise UsageError("no such file.", where=name, fix=suggest_file(name), slug="missing-file") from None
     except (OSError, ValueError) as error:
         why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)

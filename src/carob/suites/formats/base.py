@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path as FilePath
 from pathlib import PurePath
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import msgspec
 
@@ -17,10 +17,12 @@ from carob.model.suite import Case, Suite
 from carob.suites.diagnostics import Document, Json, Path, PathDiagnostic, RefusedError
 from carob.suites.documents.source import read_bytes, utf8
 from carob.suites.formats.spelling import Commented, WrittenCase, shared_rules, spell_cases
-from carob.suites.listing import Row
 from carob.suites.shapes.containers import KnownKeys, RecordShape
 from carob.suites.shapes.types import shape_of
 from carob.text.wording import quoted
+
+if TYPE_CHECKING:
+    from carob.suites.listing import Row
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 YAML_SUFFIXES = (".yaml", ".yml")

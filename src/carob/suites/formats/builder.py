@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypedDict, Unpack
@@ -10,12 +11,12 @@ from carob.errors import UsageError
 from carob.matchers.reading import find_near_misses
 from carob.model.check import CheckSpec, Declared, Field, ParsedCheck
 from carob.model.suite import Case, Reply, Scoring, Turn, TurnDecision
+from carob.plugins.features import Lazy
 from carob.suites.declared import with_declared
 from carob.suites.diagnostics import Document, Json, Path, PathDiagnostic, Place, RefusedError, Tree, render
 from carob.suites.documents.source import read_bytes, utf8
 from carob.suites.formats.base import CaseExpectations, JsonObject, ParsedSuite, SuiteCatalog, SuiteFile
 from carob.suites.shapes.containers import Key, KnownKeys, RecordShape
-from carob.suites.shapes.foreign import require_shape
 from carob.suites.shapes.types import shape_of
 from carob.text.wording import did_you_mean, quoted
 
@@ -104,7 +105,7 @@ class Expectations:
         `places`: where the file asks for a field, if it is not a key of that object.
         """
         self.is_empty = self.is_empty and not expected
-        if problems := _expected_shape(tuple(self._suite.catalog.fields)).validate(expected):
+        if problems := _expected_shape(self._suite.catalog.fields).validate(expected):
             self._is_whole = False
             self._suite.diagnostics += [diagnostic.under(*path) for diagnostic in problems]
             return
@@ -230,7 +231,6 @@ class SuiteBuilder:
         self._file = file
         self._document = document
         self._open: list[CaseBuilder] = []
-        self._of_files = frozenset(field.name for field in catalog.fields if field.holds_files)
 
     @property
     def locates(self) -> bool:
@@ -245,6 +245,8 @@ class SuiteBuilder:
 
     def require(self, tree: object, declared: object, path: Path = ()) -> None:
         """Refuse values at a path that are not of the types that are declared for them. Raises RefusedError."""
+        from carob.suites.shapes.foreign import require_shape  # our own languages have shapes
+
         require_shape(tree, declared, self._document or self._file.document, path)
 
     def problem(self, path: Path, message: str, slug: str = "invalid-value", *, key: bool = False) -> None:
@@ -279,8 +281,10 @@ class SuiteBuilder:
     def complete(self, part: Expectations) -> JsonObject:
         """What is expected, with what is declared and the texts of the files that it names."""
         expected = with_declared(part.expected, self.declared)
-        for field in self._of_files.intersection(expected):
-            expected[field] = self._read_texts(expected[field], part.where(field))
+        fields = self.catalog.fields
+        for name in part.expected:
+            if (field := fields.get(name)) is not None and field.holds_files:
+                expected[name] = self._read_texts(expected[name], part.where(name))
         return expected
 
     def _read_texts(self, names: Sequence[str], path: Path) -> dict[str, str]:
@@ -351,12 +355,19 @@ class SuiteBuilder:
         )
 
 
-def check_keys(fields: Iterable[Field], known_keys: KnownKeys) -> dict[str, Key]:
-    """The keys that checks declare."""
-    return {field.name: Key(shape_of(field.type, known_keys), field.doc) for field in fields}
+def check_keys(fields: Mapping[str, Field], known_keys: KnownKeys) -> Mapping[str, Key]:
+    """The keys that checks declare, each read when a case first has it."""
+    return Lazy(lambda name: Key(shape_of(fields[name].type, known_keys), fields[name].doc), fields)
+
+
+def expected_shape(
+    fields: Mapping[str, Field], known_keys: KnownKeys, doc: str = "What is expected of the answer.", **more: Key
+) -> RecordShape:
+    """An `expected` object: the keys that checks declare, and those that a format has next to them."""
+    keys = ChainMap(more, check_keys(fields, known_keys))  # type: ignore[arg-type]  # only read
+    return RecordShape("Expected", doc, keys, known_keys, is_free=True)
 
 
 @lru_cache(maxsize=8)
-def _expected_shape(fields: tuple[Field, ...]) -> RecordShape:
-    known_keys = KnownKeys()
-    return RecordShape("Expected", "What is expected of the answer.", check_keys(fields, known_keys), known_keys)
+def _expected_shape(fields: Mapping[str, Field]) -> RecordShape:
+    return expected_shape(fields, KnownKeys())

@@ -14,7 +14,7 @@ from carob.suites.declared import declared_keys
 from carob.suites.diagnostics import Json, Path, PathDiagnostic, RefusedError
 from carob.suites.fault_keys import add_surroundings, fault_keys, read_faults, read_stubs
 from carob.suites.formats.base import Carob1Parts, JsonObject, ParsedSuite, SuiteCatalog, SuiteFile, complete_schema
-from carob.suites.formats.builder import check_keys
+from carob.suites.formats.builder import expected_shape
 from carob.suites.formats.language import (
     LABEL,
     PASS_RATE,
@@ -35,7 +35,17 @@ from carob.suites.formats.spelling import Commented
 from carob.suites.rules import RulesShape, read_suite_rules
 from carob.suites.shapes.containers import Key, KnownKeys, ListShape, MapShape, RecordShape
 from carob.suites.shapes.scalars import FINE, AnyShape, ChoiceShape, Found, NumberShape, TextShape
-from carob.suites.templates import NAME, Room, Row, Variables, add_prohibitions, columns_of, read_table, resolve_all
+from carob.suites.templates import (
+    NAME,
+    REPLACE,
+    Room,
+    Row,
+    Variables,
+    add_prohibitions,
+    columns_of,
+    read_table,
+    resolve_all,
+)
 from carob.suites.tool_reading import find_reading_problems, reading_keys
 from carob.text.wording import quoted
 
@@ -76,10 +86,9 @@ class Carob1Shape(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> Carob1Shape:
+def shape(fields: Mapping[str, Field], groups: tuple[str, ...]) -> Carob1Shape:
     known_keys = KnownKeys()
-    expected_keys = {**check_keys(fields, known_keys), "min_pass_rate": PASS_RATE}
-    expected = RecordShape("Expected", "What is expected of the answer.", expected_keys, known_keys)
+    expected = expected_shape(fields, known_keys, min_pass_rate=PASS_RATE)
     turn = {
         "prompt": Key(PROMPT, "What the user says."),
         **decision_keys(),
@@ -121,7 +130,7 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> Carob1Shape:
     around = _top_keys(case, known_keys)
     known_keys.add("at the top of the file", around)
     known_keys.add("in the case itself", keys)
-    known_keys.add("under 'expected'", expected_keys)
+    known_keys.add("under 'expected'", expected.keys)
     return Carob1Shape(RecordShape("Carob1", "A suite in Carob's own format.", around, known_keys), case)
 
 
@@ -158,7 +167,7 @@ class Carob1(Language):
 
     def read(self, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
         tree = file.tree
-        shapes = shape(tuple(catalog.fields), tuple(catalog.groups))
+        shapes = shape(catalog.fields, tuple(catalog.groups))
         notes, _, wrong = split_notes(tree, shapes.suite.validate(tree))
         reader = _Reader(self, shapes.case, file, catalog)
         reader.read(tree.get("cases"), ("cases",))
@@ -196,7 +205,7 @@ class Carob1(Language):
 
     def schema(self, catalog: SuiteCatalog) -> JsonObject:
         defs: JsonObject = {}
-        schema = shape(tuple(catalog.fields), tuple(catalog.groups)).suite.full_schema(defs)
+        schema = shape(catalog.fields, tuple(catalog.groups)).suite.full_schema(defs)
         _add_rules(schema, defs)
         return complete_schema(schema, self.title, defs)
 
@@ -230,7 +239,6 @@ class _Reader(CaseReader):
     def __init__(self, language: Language, case_shape: RecordShape, file: SuiteFile, catalog: SuiteCatalog) -> None:
         super().__init__(language, case_shape, file, catalog)
         self._defaults = as_object(file.tree.get("defaults"))
-        self._fields = tuple(field for field in catalog.fields if field.in_defaults != "replace")
         self._vars = as_object(file.tree.get("vars"))
         self._room = Room()
         self._templates: Counter[str] = Counter()
@@ -246,11 +254,15 @@ class _Reader(CaseReader):
         override = self._read_override(raw, path)
         plain = {key: value for key, value in _merge(self._defaults, raw).items() if key not in _OF_TEMPLATES}
         expected, default = as_object(raw.get("expected")), as_object(self._defaults.get("expected"))
+        fields = self._suite.catalog.fields
         if override and isinstance(plain.get("expected"), dict):
             merged = {key: value for key, value in plain["expected"].items() if key not in override}
             plain["expected"] = {**merged, **{key: expected[key] for key in override if key in expected}}
-        adding = {field.name for field in self._fields} & expected.keys() - override
-        forbidden = {key: default[key] for key in adding if key in default}
+        forbidden = {
+            key: value
+            for key, value in default.items()
+            if key in expected and key not in override and key in fields and fields[key].in_defaults != REPLACE
+        }
         rows = self._rows(raw["each"], path) if "each" in raw else [_ALONE]
         if "vars" in raw:
             self.diagnostics += [diagnostic.under(*path, "vars") for diagnostic in VARIABLES.validate(raw["vars"])]
@@ -290,7 +302,7 @@ class _Reader(CaseReader):
         filled = as_object(variables.substitute(plain))
         if forbidden:
             also = as_object(variables.substitute({"expected": forbidden}))["expected"]
-            filled["expected"] = add_prohibitions(filled["expected"], also, self._fields)
+            filled["expected"] = add_prohibitions(filled["expected"], also, self._suite.catalog.fields)
         if origin.cluster:
             filled.setdefault("cluster", origin.cluster)
         self.diagnostics += [diagnostic.under(*origin.path) for diagnostic in variables.diagnostics]

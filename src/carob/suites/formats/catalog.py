@@ -6,8 +6,9 @@ import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import takewhile
 from pathlib import PurePath
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from carob.errors import CarobError, ConfigError, UsageError
 from carob.model.check import Field
@@ -17,8 +18,7 @@ from carob.plugins.project import Project
 from carob.suites.diagnostics import Document, PathDiagnostic, RefusedError
 from carob.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
 from carob.suites.formats.carob1 import Carob1
-from carob.suites.formats.eval_set import EvalSet
-from carob.suites.formats.golden import GoldenSet
+from carob.suites.formats.language import Language
 from carob.text.wording import did_you_mean, error_text, join_words
 
 
@@ -45,8 +45,7 @@ class FormatOfFeature(Format):
         return self.itself.fields(version, all_fields)
 
 
-OWN = (Carob1, EvalSet, GoldenSet)
-FORMATS = (*OWN, FormatOfFeature)
+OURS = (Language, FormatOfFeature)
 ENTRY_POINTS = "carob.formats"
 
 _REQUIRED = ("recognizes", "read")
@@ -58,27 +57,51 @@ def marks_of_features() -> tuple[bytes, ...]:
     return tuple(mark.encode() for row in rows for mark in row.marks)
 
 
-def known_formats(project: Project) -> tuple[Format, ...]:
-    """Those of the project and of packages come first: ours take any object with `cases`, and any list."""
-    # Asked in this order: the last of them take any object with `cases`, and any list.
-    rows = [row for feature in own_features() for row in feature.formats]
-    early, late = ([FormatOfFeature(row) for row in rows if row.late is late] for late in (False, True))
-    ours = (Carob1(), *early, EvalSet(), *late, GoldenSet())
-    by_name: dict[str, Format] = {own_format.name: own_format for own_format in ours}
+class Formats(Sequence[Format]):
+    """The formats in the order in which a file is offered to them: first those of others, then ours.
+
+    The last of ours take any object with `cases`, and any list. They are only loaded for a file that Carob 1 is not.
+    """
+
+    def __init__(self, others: Iterable[Format] = ()) -> None:
+        self._first = (*others, Carob1())
+
+    @cached_property
+    def _all(self) -> tuple[Format, ...]:
+        from carob.suites.formats.eval_set import EvalSet
+        from carob.suites.formats.golden import GoldenSet
+
+        rows = [row for feature in own_features() for row in feature.formats]
+        early, late = ([FormatOfFeature(row) for row in rows if row.late is late] for late in (False, True))
+        return (*self._first, *early, EvalSet(), *late, GoldenSet())
+
+    def __iter__(self) -> Iterator[Format]:
+        yield from self._first
+        yield from self._all[len(self._first) :]
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._all[index]
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+
+def known_formats(project: Project) -> Formats:
+    """Every format, those of the project and of packages first."""
     others: dict[str, Format] = {}
     for where, fix, candidate in (*load_all(ENTRY_POINTS), *_of_outside_features(), *_of_project(project)):
         if flaw := flaw_of(candidate):
             raise ConfigError(flaw, where=where, fix="Fix it; see docs/extending.md.")
         if not _is_format(candidate):
             continue
-        if candidate.name in by_name or candidate.name in others:
+        if candidate.name in others or any(candidate.name == ours.name for ours in Formats()):
             raise ConfigError(f"there is another format called {candidate.name!r}.", where=where, fix=fix)
         try:
             others[candidate.name] = candidate()
         except Exception as error:  # the code of others may raise anything
             why = f"it cannot be created: {type(error).__name__}: {error_text(error)}{_last_line(error)}."
             raise ConfigError(why, where=where, fix="Fix it; see docs/extending.md.") from error
-    return (*others.values(), *by_name.values())
+    return Formats(others.values())
 
 
 def _of_outside_features() -> Iterator[tuple[str, str, object]]:
@@ -127,19 +150,17 @@ def detect_format(file: SuiteFile, formats: Sequence[Format]) -> Format:
     """
     recognizing = [
         suite_format
-        for suite_format in formats
-        if not isinstance(suite_format, FORMATS) and _recognizes(suite_format, file)
+        for suite_format in takewhile(lambda one: not isinstance(one, OURS), formats)
+        if _recognizes(suite_format, file)
     ]
     if len(recognizing) > 1:
         names = join_words([suite_format.name for suite_format in recognizing], "and")
         message = f"the formats {names} both recognise this file. Remove one of them, or narrow what it recognises."
         raise RefusedError(PathDiagnostic((), message, "ambiguous-format", place=(1, 1)))
     for suite_format in recognizing or (
-        suite_format
-        for suite_format in formats
-        if isinstance(suite_format, FORMATS) and _recognizes(suite_format, file)
+        suite_format for suite_format in formats if isinstance(suite_format, OURS) and _recognizes(suite_format, file)
     ):
-        if isinstance(suite_format, OWN):
+        if isinstance(suite_format, Language):
             _refuse_former_name(file.document)
         return suite_format.itself if isinstance(suite_format, FormatOfFeature) else suite_format
     document = file.document
@@ -163,13 +184,9 @@ def _refuse_former_name(document: Document) -> None:
 def _descriptions(formats: Iterable[Format]) -> str:
     """What a suite looks like; formats of other tools, which people do not write by hand, are only named."""
     all_formats = [*formats]
-    ours = [suite_format for suite_format in all_formats if isinstance(suite_format, OWN)]
-    added = [suite_format for suite_format in all_formats if not isinstance(suite_format, FORMATS)]
-    named_only = [
-        suite_format.name
-        for suite_format in all_formats
-        if isinstance(suite_format, FORMATS) and not isinstance(suite_format, OWN)
-    ]
+    ours = [suite_format for suite_format in all_formats if isinstance(suite_format, Language)]
+    added = [suite_format for suite_format in all_formats if not isinstance(suite_format, OURS)]
+    named_only = [suite_format.name for suite_format in all_formats if isinstance(suite_format, FormatOfFeature)]
     looks = [suite_format.description or suite_format.name for suite_format in (*ours, *added)]
     more = f" Files of {join_words(named_only, 'and')} are suites too." if named_only else ""
     return f"a suite is {join_words(looks)}.{more}"
@@ -186,7 +203,7 @@ def _recognizes(suite_format: Format, file: SuiteFile) -> bool:
 @contextmanager
 def blame(suite_format: Format, file: SuiteFile | None = None) -> Iterator[None]:
     """Say which format failed, and where, if the code of others raises what it should not."""
-    if isinstance(suite_format, FORMATS):
+    if isinstance(suite_format, OURS):
         yield
         return
     try:

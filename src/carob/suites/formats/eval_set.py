@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from carob.suites.declared import declared_keys
 from carob.suites.diagnostics import Json, Path, PathDiagnostic
 from carob.suites.documents.yaml_text import text
 from carob.suites.formats.base import Carob1Parts, JsonObject, ParsedSuite, SuiteCatalog, SuiteFile, complete_schema
-from carob.suites.formats.builder import check_keys
+from carob.suites.formats.builder import expected_shape
 from carob.suites.formats.language import (
     LABEL,
     NO_CHECKS,
@@ -78,11 +78,10 @@ class EvalSetShape(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> EvalSetShape:
+def shape(fields: Mapping[str, Field], groups: tuple[str, ...]) -> EvalSetShape:
     known_keys = KnownKeys()
     scoring = Key(scoring_shape(groups, known_keys), SCORING)
-    expected_keys = {**check_keys(fields, known_keys), "scoring": scoring, "min_pass_rate": PASS_RATE}
-    expected = RecordShape("Expected", "What is expected of the answer.", expected_keys, known_keys)
+    expected = expected_shape(fields, known_keys, scoring=scoring, min_pass_rate=PASS_RATE)
     keys = {
         "id": Key(LABEL, "A name that is unique in the suite.", required=True),
         "category": Key(LABEL, "What kind of case it is, to select by."),
@@ -106,7 +105,7 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> EvalSetShape:
     about = "A Carob eval set: prompts, and what is expected of the answers."
     known_keys.add("at the top of the file", around)
     known_keys.add("in the case itself", keys)
-    known_keys.add("under 'expected'", expected_keys)
+    known_keys.add("under 'expected'", expected.keys)
     return EvalSetShape(RecordShape("EvalSet", about, around, known_keys), case)
 
 
@@ -122,7 +121,7 @@ class EvalSet(Language):
 
     def read(self, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
         tree = file.tree
-        shapes = shape(tuple(catalog.fields), tuple(catalog.groups))
+        shapes = shape(catalog.fields, tuple(catalog.groups))
         notes, _, wrong = split_notes(tree, shapes.suite.validate(tree))
         reader = _Reader(self, shapes.case, file, catalog)
         reader.read(tree["cases"], ("cases",))
@@ -140,7 +139,7 @@ class EvalSet(Language):
 
     def schema(self, catalog: SuiteCatalog) -> JsonObject:
         defs: JsonObject = {}
-        schema = shape(tuple(catalog.fields), tuple(catalog.groups)).suite.full_schema(defs)
+        schema = shape(catalog.fields, tuple(catalog.groups)).suite.full_schema(defs)
         _add_rules(defs)
         return complete_schema(schema, self.title, defs)
 
@@ -173,7 +172,7 @@ class _Reader(CaseReader):
         super().__init__(language, case_shape, file, catalog)
         version = without_patch(file.tree.get("version", VERSIONS[-1]))
         self.version = version if isinstance(version, str) and version in VERSIONS else VERSIONS[-1]
-        since = {field.name: field.since for field in catalog.fields} | {"scoring": _SCORING_SINCE}
+        since = {name: field.since for name, field in catalog.fields.items()} | {"scoring": _SCORING_SINCE}
         self._newer = {name: first for name, first in since.items() if _numbers(first) > _numbers(self.version)}
         self._used: dict[str, tuple[Path, int]] = {}
 
@@ -215,7 +214,7 @@ def _without_carob_1(
     """What is wrong with a file; one problem and not many where it is a Carob 1 suite but for its first line."""
     from carob.suites.formats import carob1  # few eval sets are wrong in this way
 
-    carob1_shape = carob1.shape(tuple(catalog.fields), tuple(catalog.groups))
+    carob1_shape = carob1.shape(catalog.fields, tuple(catalog.groups))
     keys_by_depth = {1: carob1_shape.suite.keys, 3: carob1_shape.case.keys}
     unknown = (diagnostic for diagnostic in diagnostics if diagnostic.slug == "unknown-field")
     foreign = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from carob.model.suite import Suite
 from carob.rules.reading import EACH, FORMS
 from carob.suites.diagnostics import Json, Path, PathDiagnostic
 from carob.suites.formats.base import Carob1Parts, JsonObject, ParsedSuite, SuiteCatalog, SuiteFile, complete_schema
-from carob.suites.formats.builder import check_keys
+from carob.suites.formats.builder import check_keys, expected_shape
 from carob.suites.formats.language import (
     LABEL,
     NO_CHECKS,
@@ -32,7 +32,6 @@ from carob.text.wording import quoted
 VERSION = "1.0"
 
 _CONTAINS = "expected_contains"
-_RATE = "min_pass_rate"
 _CONSTRAINTS = "constraints"
 _LABELS = ("id", "category")
 
@@ -46,13 +45,15 @@ class GoldenShape(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def shape(fields: tuple[Field, ...]) -> GoldenShape:
+def shape(fields: Mapping[str, Field]) -> GoldenShape:
     known_keys = KnownKeys()
-    flat_fields = check_keys([field for field in fields if field.in_case], known_keys)
+    flat_fields = check_keys({name: field for name, field in fields.items() if field.in_case}, known_keys)
     constraints = Key(AnyShape(), "What the decision had to respect; documentation, not checked.")
-    inner = check_keys([field for field in fields if not field.in_case], known_keys)
-    expected_keys = {**inner, _RATE: PASS_RATE, _CONSTRAINTS: constraints}
-    inside: Shape = RecordShape("Expected", "What is expected of a decision.", expected_keys, known_keys)
+    inner = {name: field for name, field in fields.items() if not field.in_case}
+    expected = expected_shape(
+        inner, known_keys, "What is expected of a decision.", min_pass_rate=PASS_RATE, constraints=constraints
+    )
+    inside: Shape = expected
     if _CONTAINS in flat_fields:
         inside = UnionShape((inside, flat_fields[_CONTAINS].shape))
     keys = {
@@ -65,7 +66,7 @@ def shape(fields: tuple[Field, ...]) -> GoldenShape:
     }
     known_keys.add("in the case itself", keys)
     known_keys.add("in a rule, in 'rules' of a file with 'carob: 1'", (EACH, *FORMS))
-    known_keys.add("under 'expected'", expected_keys)
+    known_keys.add("under 'expected'", expected.keys)
     case = RecordShape("Case", "One input and what is expected of the answer.", keys, known_keys)
     return GoldenShape(CasesShape(case), case, tuple(flat_fields))
 
@@ -84,14 +85,14 @@ class GoldenSet(Language):
         return is_golden_set(file.tree)
 
     def read(self, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
-        shapes = shape(tuple(catalog.fields))
+        shapes = shape(catalog.fields)
         reader = CaseReader(self, shapes.case, file, catalog)
         reader.read(file.tree, ())
         diagnostics = [*shapes.suite.validate(file.tree), *reader.diagnostics]
         return ParsedSuite(VERSION, tuple(reader.cases), diagnostics, reader.warnings)
 
     def case_converter(self, catalog: SuiteCatalog) -> Callable[[JsonObject], Commented]:
-        return partial(_convert_case, shape(tuple(catalog.fields)).flat_fields)
+        return partial(_convert_case, shape(catalog.fields).flat_fields)
 
     def find_contradictions(self, raw: JsonObject, path: Path, faults: set[Path]) -> Iterator[PathDiagnostic]:
         if _CONTAINS in raw and isinstance(raw.get("expected"), list):
@@ -100,7 +101,7 @@ class GoldenSet(Language):
 
     def schema(self, catalog: SuiteCatalog) -> JsonObject:
         defs: JsonObject = {}
-        schema = shape(tuple(catalog.fields)).suite.schema(defs)
+        schema = shape(catalog.fields).suite.schema(defs)
         _add_rules(defs)
         return complete_schema(schema, self.title, defs)
 

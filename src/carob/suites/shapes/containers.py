@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from carob.suites.diagnostics import PathDiagnostic
 from carob.suites.shapes.scalars import FINE, ChoiceShape, Found, Schema, Shape, check_size, given_limits, wrong_type
-from carob.text.key_names import meant_keys, suggest_keys, synonyms_of
 from carob.text.wording import join_words, quoted
 
 MOST_KEYS = 3
@@ -29,7 +28,7 @@ class KnownKeys:
     """The keys of a format by the level they belong to, so that a message can say where one belongs."""
 
     def __init__(self) -> None:
-        self._where: dict[str, str] = {}
+        self._levels: list[tuple[str, Iterable[str]]] = []
         self._messages: dict[tuple[str, frozenset[str]], str] = {}
 
     def new_record(self, name: str, doc: str, keys: Mapping[str, Key]) -> RecordShape:
@@ -38,7 +37,7 @@ class KnownKeys:
 
     def add(self, where: str, keys: Iterable[str]) -> None:
         """Keys of a level; where it is known by several, messages name the last one that was added."""
-        self._where |= dict.fromkeys(keys, where)
+        self._levels.append((where, keys))
 
     def describe_unknown(self, key: str, here: Collection[str]) -> str:
         """What to say of a key that is none of those here."""
@@ -50,7 +49,9 @@ class KnownKeys:
         return self._messages[question]
 
     def _say(self, key: str, here: frozenset[str]) -> str:
-        elsewhere = {name: where for name, where in self._where.items() if name not in here}
+        from carob.text.key_names import meant_keys, suggest_keys, synonyms_of  # most files have no unknown key
+
+        elsewhere = {name: where for where, keys in self._levels for name in keys if name not in here}
         if key in elsewhere and not synonyms_of(key, here):
             return f"unknown field here: it belongs {elsewhere[key]}."
         if hint := suggest_keys(key, here):
@@ -132,22 +133,24 @@ class Key(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class RecordShape:
-    """An object of these keys and no others, but for notes."""
+    """An object of these keys and no others, but for notes. `is_free`: none of them must be there."""
 
     name: str
     doc: str
     keys: Mapping[str, Key]
     known_keys: KnownKeys = field(compare=False)
+    is_free: bool = False
     words: ClassVar = "an object"
     types: ClassVar = (dict,)
 
     @cached_property
     def _shapes(self) -> dict[str, Shape]:
-        return {name: key.shape for name, key in self.keys.items()}
+        """Those that were needed so far."""
+        return {}
 
     @cached_property
     def _required(self) -> tuple[str, ...]:
-        return tuple(name for name, key in self.keys.items() if key.required)
+        return () if self.is_free else tuple(name for name, key in self.keys.items() if key.required)
 
     @property
     def main_key(self) -> str:
@@ -161,6 +164,8 @@ class RecordShape:
         shapes = self._shapes
         for name, entry in value.items():
             shape = shapes.get(name)
+            if shape is None and (key := self.keys.get(name)) is not None:
+                shape = shapes[name] = key.shape
             if shape is None:
                 diagnostics.append(self._other(name))
             elif wrong := shape.validate(entry):
@@ -173,15 +178,15 @@ class RecordShape:
 
     def _is_misnamed(self, name: str, value: Mapping[str, object]) -> bool:
         """Whether the value has it under another name, which is one problem and not two."""
-        shapes = self._shapes
-        return any(name in synonyms_of(key, shapes)[:1] for key in value if key not in shapes and not is_note(key))
+        from carob.text.key_names import synonyms_of
+
+        keys = self.keys
+        return any(name in synonyms_of(key, keys)[:1] for key in value if key not in keys and not is_note(key))
 
     def _other(self, name: str) -> PathDiagnostic:
         if is_note(name):
             return PathDiagnostic((name,), "", NOTE)
-        return PathDiagnostic(
-            (name,), self.known_keys.describe_unknown(name, self._shapes.keys()), "unknown-field", key=True
-        )
+        return PathDiagnostic((name,), self.known_keys.describe_unknown(name, self.keys), "unknown-field", key=True)
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
         if self.name not in defs:

@@ -6,7 +6,6 @@ A run that waits for approvals is resumed by the function itself: where a turn d
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -28,12 +27,6 @@ STREAMING = "the run that it returned is still streaming: iterate over its `stre
 RETURN_RUN = "Of the OpenAI Agents SDK, approvals are seen where the function returns what `Runner.run` gives"
 NO_EDIT = "the OpenAI Agents SDK cannot run a call with other arguments: approve or deny it"
 OUTPUTS = ("tool_call_output_item", "handoff_output_item")
-
-
-def is_sdk_run(answer: object) -> bool:
-    """Whether a value is what `Runner.run` of the SDK gives."""
-    run_class = getattr(sys.modules.get("agents.result"), "RunResultBase", None)
-    return isinstance(run_class, type) and isinstance(answer, run_class)
 
 
 class SdkRuns:

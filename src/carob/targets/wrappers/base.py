@@ -13,6 +13,9 @@ from carob.targets.config import TargetConfig
 Join = Callable[[Trace, bool], Awaitable[Trace]]
 """Completes a trace; the flag says whether the turn came to its end, so that it may be worth to wait for more."""
 
+RESET_GRACE = 5.0
+"""How long a teardown hook may take once its case was cancelled."""
+
 
 class WrappedTarget:
     """What all of them have in common."""

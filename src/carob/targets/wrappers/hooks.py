@@ -17,13 +17,11 @@ from carob.targets.base import RunContext, Target, TargetError
 from carob.targets.config import TargetConfig
 from carob.targets.conversation import timeout
 from carob.targets.user_code import Callee, DaemonThreads, build_error, from_outside
-from carob.targets.wrappers.base import WrappedTarget
+from carob.targets.wrappers.base import RESET_GRACE, WrappedTarget
 from carob.text.clean import jsonable
 
 DATABASE = "database"
 OFFERED = ("case", "case_id", "context")
-RESET_GRACE = 5.0
-"""How long a teardown hook may take once its case was cancelled."""
 
 
 class WithHooks(WrappedTarget):

@@ -9,10 +9,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct, structs
 
-from carob.checks.tools.names import tools_named
-from carob.checks.tools.validity import judges_arguments
 from carob.errors import ConfigError
-from carob.evidence.commands import read_exit_code
 from carob.evidence.logs.dialects import LogEvents
 from carob.evidence.logs.events import find_broken_backend, tool_calls
 from carob.evidence.merge import merge_calls
@@ -76,6 +73,8 @@ class WithSuccessRules(WrappedTarget):
         schemas = {self._reading.rename(name): schema for name, schema in context.tool_schemas.items()}
         if context.lists_tools:
             self._report_unknown(case, schemas, context)
+        from carob.checks.tools.validity import judges_arguments  # few agents name their tools
+
         if not (judges_arguments(case) or context.next_prompt):
             return trace
         return _with_schemas(trace, schemas, context.more_tools)
@@ -86,6 +85,8 @@ class WithSuccessRules(WrappedTarget):
         return plugins_left_out(frozenset(context.recorder.plugins), case, configured)
 
     def _report_unknown(self, case: Case, tools: Collection[str], context: RunContext) -> None:
+        from carob.checks.tools.names import tools_named
+
         for name in tools_named(case):
             if name not in self._reported and not any(is_named(name, tool) for tool in tools):
                 self._reported.add(name)
@@ -107,6 +108,10 @@ class WithSuccessRules(WrappedTarget):
         if self._dialect and trace.telemetry:
             calls = merge_calls(trace.tool_calls, tool_calls(trace.telemetry, self._dialect), by_order=True)
             trace = structs.replace(trace, dialect=self._dialect, tool_calls=tuple(calls))
+        if not trace.tool_calls:
+            return trace
+        from carob.evidence.commands import read_exit_code
+
         calls = [read_exit_code(call) for call in trace.tool_calls if not self._is_helper(call.full_name)]
         if self._reading:
             calls = [_read_call(self._reading, call) for call in calls]
