@@ -12,7 +12,7 @@ from suites.support import Small, case, eval_set, expecting, lines, slugs
 
 GROUPS = (
     "tool_hygiene, synthesis_coverage, numeric_grounding, uncertainty, formatting, morning_brief_contract, "
-    "decision, qa, budget, rules and workspace"
+    "decision, qa, budget, rules, workspace and meaning"
 )
 OUTCOMES = "tool_success, tool_started, needs_input, graceful_block, graceful_error, response_only and completed"
 NOTHING = "Say what is expected, or leave the field out. [empty-expectation]"

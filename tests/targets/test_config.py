@@ -210,7 +210,7 @@ def test_an_unknown_kind() -> None:
     assert "Did you mean 'python'?" in str(caught.value)
 
 
-@pytest.mark.parametrize("kind", catalog.target_kinds(), ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", [*catalog.target_kinds()], ids=lambda kind: kind.name)
 def test_every_kind_of_the_catalog_can_be_built(kind: catalog.Kind) -> None:
     target = catalog.build(resolve(kind.example, Config(), Path()))
     assert target.options["use"] == kind.example

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from carob.text.forbidden import SecretText, widen_name
+from carob.text.characters import widen_name
+from carob.text.forbidden import SecretText
 
 SECRET = SecretText("KRT-5d81c07e")
 

@@ -241,7 +241,7 @@ class CheckCatalog:
         """The classes that have a word to say on these fields."""
 
         @lru_cache(maxsize=KINDS_OF_CASES)
-        def concerned(keys: frozenset[str]) -> tuple[type[Check], ...]:
+        def find_concerned(keys: frozenset[str]) -> tuple[type[Check], ...]:
             places = (*CORE, UNJUDGED) if keys <= KEYS_OF_CORE else own_places()
             own = [place.name for place in places if place.name == ALWAYS or not keys.isdisjoint(place.keys)]
             others = (
@@ -251,7 +251,7 @@ class CheckCatalog:
             )
             return (*(OWN[name] for name in own), *others)
 
-        return concerned
+        return find_concerned
 
     @cached_property
     def _refined(self) -> Callable[[frozenset[str]], tuple[type[Check], ...]]:

@@ -86,9 +86,7 @@ def command(
       carob run suite.json --target staging --matrix MODEL=small,large --repeat 3
     """
     if only_list:
-        from carob.cli.list import show_cases
-
-        return show_cases(suites, cases=cases, categories=categories, tags=tags, keyword=keyword)
+        return _list_cases(suites, cases=cases, categories=categories, tags=tags, keyword=keyword)
     with gc_frozen():
         from carob import api
 
@@ -102,6 +100,12 @@ def command(
     how |= {"categories": categories, "tags": tags, "keyword": keyword, "reports": reports}
     how["cases_named"], most = cases is not None, most_failures(fail_fast, max_failures)
     return _run_all(chosen, columns, config, most, results_dir, read_verbosity(quiet, verbose), how)
+
+
+def _list_cases(suites: tuple[str, ...], **selected: Any) -> int:
+    from carob.cli.list import show_cases
+
+    return show_cases(suites, **selected)
 
 
 INTERRUPTED = "interrupted"

@@ -230,7 +230,7 @@ def _as_source_trace(trace: Trace | SourceTrace) -> SourceTrace:
     return trace if isinstance(trace, SourceTrace) else SourceTrace(trace)
 
 
-def _order(line: proving.CheckPlace) -> int:
+def _order(line: proving.DraftLine) -> int:
     """The number of an entry in its list: later ones are taken out first, so that the others keep theirs."""
     digits = "".join(char for char in line.path.partition("[")[2] if char.isdigit())
     return int(digits or 0)
@@ -240,18 +240,18 @@ def _of_runs(holding: int, runs: int) -> str:
     return f"{holding} of {pluralize(runs, 'run')}"
 
 
-def _support(case: proving.DraftCase, support: Callable[[proving.CheckPlace], str]) -> None:
+def _support(case: proving.DraftCase, support: Callable[[proving.DraftLine], str]) -> None:
     """Put into every comment in how many runs its line held, where that is known."""
     trees = [(None, case.expected), *((number, of_turn) for number, (_, of_turn) in enumerate(case.turns, 1))]
     for turn, expected in trees:
         for field, value in expected.items():
             if isinstance(value, list):
                 expected[field] = [
-                    _with_runs(entry, support(proving.CheckPlace(turn, f"{field}[{index}]")))
+                    _with_runs(entry, support(proving.DraftLine(turn, f"{field}[{index}]")))
                     for index, entry in enumerate(value)
                 ]
             else:
-                expected[field] = _with_runs(value, support(proving.CheckPlace(turn, field)))
+                expected[field] = _with_runs(value, support(proving.DraftLine(turn, field)))
 
 
 def _with_runs(value: Any, runs: str) -> Any:

@@ -48,7 +48,7 @@ _STEP = re.compile(r"^(\w+)(?:\[(\d+)\])?(?:\.(.+))?$")
 Top = Mapping[str, Any]
 
 
-class CheckPlace(NamedTuple):
+class DraftLine(NamedTuple):
     """A line of a case: which turn it is of, and where in `expected` it is."""
 
     turn: int | None
@@ -70,8 +70,8 @@ def read_cases(top: Top, cases: Iterable[Mapping[str, Any]], catalog: CheckCatal
     return read_suite(msgspec.json.encode(document), "draft.json", catalog).cases
 
 
-def places_of(case: Case) -> list[CheckPlace]:
-    return [CheckPlace(turn, spec.path) for turn, spec in case.all_checks]
+def places_of(case: Case) -> list[DraftLine]:
+    return [DraftLine(turn, spec.path) for turn, spec in case.all_checks]
 
 
 class LineTally:
@@ -82,9 +82,9 @@ class LineTally:
         self._catalog = catalog
         self._places = places_of(case)
         self.judged = 0
-        self.missed: Counter[CheckPlace] = Counter()
-        self.reasons: dict[CheckPlace, CheckResult] = {}
-        self.samples: dict[CheckPlace, list[Trace]] = {}
+        self.missed: Counter[DraftLine] = Counter()
+        self.reasons: dict[DraftLine, CheckResult] = {}
+        self.samples: dict[DraftLine, list[Trace]] = {}
 
     def judge(self, trace: Trace) -> bool:
         """Judge a trace; whether it passes."""
@@ -101,7 +101,7 @@ class LineTally:
                 samples.append(trace)
         return passed
 
-    def is_marked(self, line: CheckPlace) -> bool:
+    def is_marked(self, line: DraftLine) -> bool:
         """Whether so few runs missed a line that it is kept, and the runs are a finding."""
         return 0 < self.missed[line] * MARKED <= self.judged
 
@@ -137,7 +137,7 @@ class DraftCase(NamedTuple):
     def fields_in(self, turn: int | None) -> Expected:
         return self.expected if turn is None else self.turns[turn - 1][1]
 
-    def drop(self, line: CheckPlace) -> None:
+    def drop(self, line: DraftLine) -> None:
         """Take a line out."""
         expected, match = self.fields_in(line.turn), _STEP.match(line.path)
         field, index = (match[1], match[2]) if match else (line.path, None)
@@ -152,7 +152,7 @@ class DraftCase(NamedTuple):
             if field == "tools_used":
                 expected.pop("tools_match", None)
 
-    def loosen(self, line: CheckPlace, samples: Sequence[Trace]) -> None:
+    def loosen(self, line: DraftLine, samples: Sequence[Trace]) -> None:
         """Ask for less, so that these traces may pass."""
         match = _STEP.match(line.path)
         entries = self.fields_in(line.turn).get("tool_calls", [])
@@ -248,7 +248,7 @@ class Audited(NamedTuple):
     """What the audit of a case came to."""
 
     audit: CaseAudit
-    useless: list[CheckPlace]
+    useless: list[DraftLine]
 
 
 def audit_draft(case: Case, trace: Trace, another: tuple[Case, Trace] | None, catalog: CheckCatalog) -> Audited:
@@ -259,10 +259,10 @@ def audit_draft(case: Case, trace: Trace, another: tuple[Case, Trace] | None, ca
     return Audited(audit, _find_useless(audit, places_of(case)))
 
 
-def _find_useless(audit: CaseAudit, places: Sequence[CheckPlace]) -> list[CheckPlace]:
+def _find_useless(audit: CaseAudit, places: Sequence[DraftLine]) -> list[DraftLine]:
     """Lines that can go one after the other, and every wrong trace that is noticed now still is."""
     catching = [set(kill.checks) for kill in audit.kills]
-    dropped: list[CheckPlace] = []
+    dropped: list[DraftLine] = []
     order = {field: rank for rank, field in enumerate(FIRST_TO_GO)}
     for line in sorted(places, key=lambda place: order.get(place.field, len(order))):
         if line.field in NOT_TRIED or (line.turn is None and line.field == "tool_calls"):
