@@ -8,7 +8,8 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 
-from carob.features.judge.messages import MAX_BYTES, Reply, encode
+from carob.features.judge.messages import MAX_BYTES, Ask, Reply, encode
+from carob.redaction.named import without_secrets
 
 CHUNK = 1 << 16
 GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL
@@ -41,8 +42,12 @@ class ClientPipe:
             yield bytes(pending)
 
     def send(self, reply: Reply) -> None:
-        """Write a message. Where the client takes no more, there is nothing left to do."""
-        left = memoryview(encode(reply) + b"\n")
+        """Write a message. Where the client takes no more, there is nothing left to do.
+
+        What an agent is asked stays as the suite has it; everything else loses the secrets that the project names.
+        """
+        message = encode(reply)
+        left = memoryview((message if isinstance(reply, Ask) else without_secrets(message)) + b"\n")
         while left:
             try:
                 left = left[os.write(self._out, left) :]
