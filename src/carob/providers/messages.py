@@ -13,12 +13,22 @@ from carob.text.tool_names import is_helper
 USER = frozenset({"user", "human"})
 SYSTEM = frozenset({"system", "developer"})
 _TEXT_TYPES = ("", "text", "output_text", "input_text")
-_CALL_TYPES = frozenset({"tool_call", "tool_use", "function_call", "tool-call", "functionCall"})
+_CALL_TYPES = frozenset({"tool_call", "tool_use", "function_call", "tool-call", "functionCall", "function"})
 _CALL_KEYS = ("toolUse", "functionCall", "function_call", "tool_call")
+_NAME_KEYS = ("name", "tool_name", "toolName")
+_ARGUMENT_KEYS = ("arguments", "args", "input", "input_parameters", "parameters")
+_ID_KEYS = ("toolUseId", "call_id", "toolCallId", "tool_call_id", "id")
+CALL_MARKS = frozenset((*_CALL_KEYS, "function", "toolName", "type", "index", *_ID_KEYS[:-1]))
+"""Keys of a call by itself that say that an API or a framework wrote it."""
+CALL_PARTS = frozenset(("name", "id", "arguments", "args", "input"))
+_LISTS = ("tool_calls", "toolCalls", "function_calls", "content", "parts", "output", "choices", "candidates", "message")
+"""Keys of an answer that hold its calls, or the parts or messages in which they are."""
+_WORDS = frozenset({"text", "output_text", "message", "thinking", "reasoning", "redacted_thinking"})
 _RESULT_TYPES = frozenset({"tool_call_response", "tool_result", "function_call_output", "tool-result"})
 _RESULT_KEYS = ("toolResult", "tool_call_result", "functionResponse", "function_response")
 _RESULT_WRAPPERS = frozenset(_RESULT_KEYS)
-_RESULT_IDS = ("tool_use_id", "toolUseId", "tool_call_id", "call_id", "id")
+_WRAPPED_CALLS = frozenset((*_CALL_KEYS, "function"))
+_RESULT_IDS = ("tool_use_id", "toolUseId", "tool_call_id", "call_id", "toolCallId", "id")
 _NESTED = frozenset(("message", "data", "kwargs", "parts", "contents"))
 """Keys of a message that may have its words in another place than `content`."""
 _decode = msgspec.json.Decoder().decode
@@ -117,6 +127,34 @@ def _read_plain(message: Mapping[str, object], words: str) -> ChatMessage:
     return ChatMessage(role, words, tuple(calls), results)
 
 
+def read_calls(value: object) -> tuple[CallRequest, ...] | None:
+    """The calls that an answer asks for, as any API or framework writes it; None if it is not written as calls.
+
+    It may be a call, a list of them, parts of a message, a message, or the body of a reply.
+    """
+    value = decode_value(value)
+    calls: list[CallRequest] = []
+    for entry in value if isinstance(value, list) else [value]:
+        if not isinstance(entry, Mapping):
+            return None
+        inner = next((entry[key] for key in _LISTS if isinstance(entry.get(key), list | dict)), None)
+        if call := read_call_entry(entry):
+            calls.append(call)
+        elif inner is not None and (found := read_calls(inner)):
+            calls += found
+        elif inner is not None or not (_type(entry) in _WORDS or "text" in entry):
+            return None
+    return tuple(calls) or None
+
+
+def read_call_entry(entry: Mapping[str, object]) -> CallRequest | None:
+    """A call by itself: it says that it is one, or has a name and its arguments."""
+    if _type(entry) in _CALL_TYPES or not _WRAPPED_CALLS.isdisjoint(entry):
+        return _read_call(entry)
+    is_bare = not {"arguments", "args", "input_parameters"}.isdisjoint(entry) or "toolName" in entry
+    return _read_call(entry) if is_bare else None
+
+
 def since_last_prompt(messages: tuple[ChatMessage, ...], output_tools: Collection[str] = ()) -> tuple[ChatMessage, ...]:
     """What was said after a person last spoke: the turn so far."""
     return messages[max(_find_prompts(messages, output_tools), default=-1) + 1 :]
@@ -157,21 +195,20 @@ def _words(part: object) -> str:
 
 
 def _call_in_part(part: Mapping[str, object]) -> CallRequest | None:
-    if _type(part) in _CALL_TYPES:
-        return _read_call(part)
-    return next((_read_call(part[key]) for key in _CALL_KEYS if isinstance(part.get(key), Mapping)), None)
+    is_call = _type(part) in _CALL_TYPES or any(isinstance(part.get(key), Mapping) for key in _CALL_KEYS)
+    return _read_call(part) if is_call else None
 
 
 def _read_call(entry: object) -> CallRequest | None:
     if not (entry.__class__ is dict or isinstance(entry, Mapping)):
         return None
-    entry = _unwrap(entry, "tool_call")
+    for key in _CALL_KEYS:
+        entry = _unwrap(entry, key)
     function = _unwrap(entry, "function")
-    name = function.get("name", function.get("tool_name"))
-    if not isinstance(name, str) or not name:
+    name = _first_text(function, _NAME_KEYS) or _first_text(entry, ("function",))
+    if not name:
         return None
-    arguments = decode_value(_first_value(function, ("arguments", "args", "input")))
-    return CallRequest(name, _first_text(entry, ("id", "toolUseId", "call_id")), arguments)
+    return CallRequest(name, _first_text(entry, _ID_KEYS), decode_value(_first_value(function, _ARGUMENT_KEYS)))
 
 
 def _type(part: Mapping[str, object]) -> str:
@@ -186,12 +223,11 @@ def _read_result(table: Mapping[str, object]) -> ReturnedResult:
     if not _RESULT_WRAPPERS.isdisjoint(table):
         for key in _RESULT_KEYS:
             table = _unwrap(table, key)
-    return ReturnedResult(
-        _first_text(table, _RESULT_IDS),
-        _first_text(table, ("name",)),
-        _first_value(table, ("content", "output", "response", "result")),
-        table.get("is_error") is True or table.get("isError") is True or table.get("status") == "error",
-    )
+    content = _first_value(table, ("content", "output", "response", "result"))
+    failed = table.get("is_error") is True or table.get("isError") is True or table.get("status") == "error"
+    if "toolCallId" in table and isinstance(content, Mapping) and "value" in content:  # the AI SDK's
+        failed, content = str(content.get("type")).startswith("error"), content["value"]
+    return ReturnedResult(_first_text(table, _RESULT_IDS), _first_text(table, _NAME_KEYS), content, failed)
 
 
 def _first_value(table: Mapping[str, object], keys: tuple[str, ...]) -> object:

@@ -208,7 +208,7 @@ class _Answers:
         kind = value.get("type")
         fields = {key: item for key, item in value.items() if key != "type"}
         if kind == "tool_call":
-            self._recorder.tool_call(short_form.tool_call(short_form.convert(fields, short_form.ShortCall)))
+            self._recorder.tool_call(short_form.read_short_call(fields))
         elif kind == "message":
             message = short_form.convert(fields, short_form.ShortMessage)
             self._recorder.messages.append(Message(message.role, message.content or "", message.name))

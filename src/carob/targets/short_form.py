@@ -9,15 +9,15 @@ alone, tool calls are derived from its `tool.<name>` events; with both, the tele
 left out, or null, was not observed; an empty list was observed to be empty. Without a page, or with a page of null, the
 agent has none; next to a `page_before`, one that is left out was not observed.
 
-A tool call: `name, arguments|args, result, error, success, missing_fields|missingFields, started, id, started_at,
-ended_at, unfinished, kind, parent, refused, exit_code`. An error, a `success` of false or a sign of failure in the
-result is a failure; else a call with a `result` (null too), an `ended_at` or a `success` succeeded; else its success is
-not known. With `started` of false, it was asked for, no more."""
+A tool call, as the API of a model has it, or: `name, arguments|args, result, error, success,
+missing_fields|missingFields, started, id, started_at, ended_at, unfinished, kind, parent, refused, exit_code`. An
+error, a `success` of false or a sign of failure in the result is a failure; else a call with a `result` (null too), an
+`ended_at` or a `success` succeeded; else its success is not known. With `started` of false, it was only asked for."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -29,6 +29,7 @@ from carob.evidence.recorder import Recorder
 from carob.model.suite import Case
 from carob.model.trace import CallKind, Channel, Message, Tokens, ToolCall, Trace
 from carob.model.workspace import WorkspaceEvidence
+from carob.providers.messages import CALL_MARKS, CALL_PARTS, decode_value, read_call_entry
 from carob.targets.base import TargetError
 from carob.targets.capabilities import FOREVER
 from carob.text.clean import jsonable, table, text
@@ -134,7 +135,7 @@ _TABLES: dict[str, type[Struct]] = {
     "tokens": ShortTokens,
     "error": ShortError,
 }
-_UNKNOWN = re.compile(r"unknown field `(.*?)`(?: - at `\$\.(\w+).*`)?$", re.DOTALL)
+_UNKNOWN = re.compile(r"unknown field `(.*?)`(?: - at `\$\.(?:.*\.)?(\w+)[^.`]*`)?$", re.DOTALL)
 
 
 def convert(value: object, to: type[Form]) -> Form:
@@ -149,7 +150,36 @@ def convert(value: object, to: type[Form]) -> Form:
 
 def read(value: object) -> Short:
     """The short form in a dict, or a ValueError as `convert` raises it."""
-    return _check(convert(value, Short))
+    return _check(convert(_respell_calls(value), Short))
+
+
+def read_short_call(value: Mapping[str, object]) -> ToolCall:
+    """One call of the short form. Raises ValueError."""
+    return tool_call(convert(_respell_call(value), ShortCall))
+
+
+def _respell_calls(value: object) -> object:
+    """The same with its calls in the keys of the short form, as APIs of models do not write them."""
+    if not isinstance(value, dict):
+        return value
+    respelled = dict(value)
+    for key, respell in (("tool_calls", _respell_call), ("turns", _respell_calls)):
+        if isinstance(entries := value.get(key), list):
+            respelled[key] = [respell(entry) for entry in entries]
+    return respelled
+
+
+def _respell_call(entry: object) -> object:
+    if not isinstance(entry, Mapping):
+        return entry
+    if CALL_MARKS.isdisjoint(entry):
+        texts = {key: decode_value(entry[key]) for key in ("arguments", "args") if isinstance(entry.get(key), str)}
+        return {**entry, **{key: value for key, value in texts.items() if isinstance(value, Mapping)}}
+    call = read_call_entry(entry)
+    if call is None:
+        return entry
+    rest = {key: item for key, item in entry.items() if key not in CALL_MARKS and key not in CALL_PARTS}
+    return {**rest, "name": call.name, "arguments": call.arguments, "id": call.id or None}
 
 
 def _check(short: Short) -> Short:

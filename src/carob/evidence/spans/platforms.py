@@ -165,37 +165,7 @@ def _ai_sdk_output(span: SpanRecord) -> object:
     )
     if _ai_sdk_kind(span) != "model" or (not text and not isinstance(calls, list)):
         return NOT_RECORDED
-    parts = [{"type": "text", "text": text}] if text else []
-    return [{"role": "assistant", "content": [*parts, *_ai_sdk_calls(calls)]}]
-
-
-def _ai_sdk_messages(value: object) -> object:
-    messages = given_messages(value)
-    if not isinstance(messages, list):
-        return messages
-    contents = [message.get("content") for message in messages]
-    return [
-        {**message, "content": _ai_sdk_calls(content)} if isinstance(content, list) else message
-        for message, content in zip(messages, contents, strict=True)
-    ]
-
-
-def _ai_sdk_calls(parts: object) -> list[object]:
-    """The parts of a message, with the names that other APIs have for a call and its result."""
-    return [_ai_sdk_part(part) for part in parts] if isinstance(parts, list) else []
-
-
-def _ai_sdk_part(part: object) -> object:
-    if not isinstance(part, Mapping) or "toolCallId" not in part:
-        return part
-    if part.get("type") == "tool-result":
-        output = part.get("output", part.get("result"))
-        is_typed = isinstance(output, Mapping) and isinstance(output.get("type"), str) and "value" in output
-        failed = is_typed and str(output["type"]).startswith("error")
-        content = output["value"] if is_typed else output
-        return {"type": "tool_result", "tool_use_id": part["toolCallId"], "content": content, "is_error": failed}
-    arguments = next((part[key] for key in ("input", "args") if key in part), None)
-    return {"type": "tool_call", "id": part["toolCallId"], "name": part.get("toolName"), "arguments": arguments}
+    return [{"role": "assistant", "content": text, "tool_calls": calls}]
 
 
 AI_SDK = SpanDialect(
@@ -210,7 +180,7 @@ AI_SDK = SpanDialect(
     model=("ai.response.model", "gen_ai.response.model", "ai.model.id"),
     input_tokens=("ai.usage.inputTokens", "ai.usage.promptTokens", "gen_ai.usage.input_tokens"),
     output_tokens=("ai.usage.outputTokens", "ai.usage.completionTokens", "gen_ai.usage.output_tokens"),
-    input=(_reading(_ai_sdk_messages, "ai.prompt.messages"), _reading(_ai_sdk_messages, "ai.prompt")),
+    input=(_reading(given_messages, "ai.prompt.messages"), _reading(given_messages, "ai.prompt")),
     output=(_ai_sdk_output,),
     finish=("ai.response.finishReason", "gen_ai.response.finish_reasons"),
     tools=(lambda span: _ai_sdk_tools(span),),

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Required, TypedDict
 
 import yaml
 
+from carob.providers.messages import read_call_entry
 from carob.targets.recordings.result_files import RecordedCase, ResultFile
 
 BENCHMARK = "agent-dojo"
@@ -96,16 +97,11 @@ def read_run(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _read_call(call: Mapping[str, Any]) -> dict[str, Any]:
-    function = call["function"]
-    if isinstance(function, str):
-        return {"name": function, "arguments": call.get("args") or {}, "unfinished": True}
-    arguments = function["arguments"]
-    if isinstance(arguments, str):
-        try:
-            arguments = json.loads(arguments or "{}")
-        except ValueError:
-            arguments = {"": arguments}
-    return {"name": function["name"], "arguments": arguments, "unfinished": True}
+    asked = read_call_entry(call)
+    if asked is None:
+        raise ValueError("a call has no name")
+    arguments = {"": asked.arguments} if isinstance(asked.arguments, str) and asked.arguments else asked.arguments
+    return {"name": asked.name, "arguments": arguments or {}, "unfinished": True}
 
 
 def _end(call: dict[str, Any], message: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Required, TypedDict
 
 from carob.features.importers.promptfoo.suite import describe_identity, user_messages
 from carob.features.importers.promptfoo.templates import BadTemplateError, render
+from carob.providers.messages import CALL_MARKS, read_calls
 from carob.suites.diagnostics import refuse
 from carob.suites.shapes.foreign import decode_json
 from carob.targets.recordings.result_files import RecordedCase, ResultFile, TableRow
@@ -150,15 +151,11 @@ def _form(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def tool_calls(output: Any) -> list[dict[str, Any]] | None:
-    """The calls that an answer asks for, as OpenAI writes them; None if it is words."""
-    listed = output.get("tool_calls") if isinstance(output, dict) else output
-    if not isinstance(listed, list) or not listed:
-        return None
-    calls = []
-    for call in listed:
-        function = call.get("function") if isinstance(call, dict) else None
-        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+    """The calls that an answer asks for; None if it is words."""
+    if isinstance(output, str):  # parts of a message, one after the other
+        read = [decode_json(part, {"type": "text"}) for part in output.split("\n\n")]
+        output = [part for entry in read for part in (entry if isinstance(entry, list) else [entry])]
+        if not all(isinstance(part, dict) and not CALL_MARKS.isdisjoint(part) for part in output):
             return None
-        arguments = function.get("arguments")
-        calls.append({"name": function["name"], "arguments": decode_json(arguments, arguments)})
-    return calls
+    calls = read_calls(output)
+    return None if calls is None else [{"name": call.name, "arguments": call.arguments} for call in calls]

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Required, TypedDict
 
 from carob.model.trace import BY_ITSELF
+from carob.providers.messages import read_call_entry
 from carob.targets.recordings.result_files import RecordedCase, ResultFile
 from carob.text.python_values import read_repr
 
@@ -190,14 +191,11 @@ def _new_turn(words: str) -> dict[str, Any]:
 
 
 def _call(call: Mapping[str, Any], role: str) -> dict[str, Any]:
-    about = call["function"] if isinstance(call.get("function"), dict) else call
-    arguments = about["arguments"]
-    if isinstance(arguments, str):
-        try:
-            arguments = json.loads(arguments)
-        except ValueError:
-            arguments = _read_python(arguments)
-    return {"name": f"{'user.' if role == 'user' else ''}{about['name']}", "arguments": arguments, "unfinished": True}
+    asked = read_call_entry(call)
+    if asked is None:
+        raise ValueError("a call has no name")
+    arguments = _read_python(asked.arguments) if isinstance(asked.arguments, str) else asked.arguments
+    return {"name": f"{'user.' if role == 'user' else ''}{asked.name}", "arguments": arguments, "unfinished": True}
 
 
 def _read_python(arguments: str) -> Any:
