@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import carob
 from carob.features.importers.tau.results import ENDS
+from carob.model.verdict import ACCEPTED
 
 PARTS = ("DB", "COMMUNICATE", "ACTION")
 CUT_OFF = "a limit cut it off: no reward, whatever was done"
@@ -73,7 +74,7 @@ def judge_file(path: Path) -> Iterator[Simulated]:
         judged = [check for check in record.verdict.checks if check.status is not carob.Status.UNJUDGED]
         if not parts or len(judged) < 3:  # that it ended, and how, alone
             continue
-        bad = [check for check in judged if check.status is not carob.Status.PASSED]
+        bad = [check for check in judged if check.status not in ACCEPTED]
         failed = [check for check in bad if check.status is carob.Status.FAILED]
         status = "FAIL" if failed else "PARTIAL" if bad else "PASS"
         reason = "; ".join(map(str, failed or bad))
