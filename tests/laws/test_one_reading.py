@@ -6,15 +6,21 @@ import itertools
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import pytest
+import yaml
 
 import carob
 from carob.features.coverage.kinds import kind_of
+from carob.features.guard.conversation import GuardedConversation
+from carob.features.guard.decision import Decision
+from carob.features.guard.hook_events import JOURNAL
+from carob.features.guard.journal import read_guard_journal
 from carob.judging.judges import prepare_judge
 from carob.model.trace import Trace
 from carob.plugins.project import Project
+from features.guard.test_hook import Desk
 from laws.coverage import Coverage, require
 from laws.samples import build_trace, judge, read_case
 
@@ -36,6 +42,7 @@ RULES = {
     "called-first": {"each": {"call": "ship"}, "needs": {"before": {"call": "pay"}}},
     "never-paid": {"each": {"call": "pay", "success": True}, "at_most": 0},
     "asked-for": {"each": {"call": "ship"}, "forbids": {"before": {"call": "pay"}}},
+    "not-paid": {"each": {"call": "ship"}, "forbids": {"before": {"call": "pay", "success": True}}},
 }
 EXPECTED: Mapping[str, Mapping[str, Any]] = {
     "tool_calls": {"tool_calls": [{"tool": "pay", "success": True}]},
@@ -62,7 +69,7 @@ READ_AS: Mapping[str, tuple[set[str], set[str]]] = {
     **dict.fromkeys(("tool_calls", "tool_success", "tool_requires", "no_false_success", "paid-first"), SUCCESS),
     **dict.fromkeys(("tool_calls_any", "called-first"), CALL),
     "exactly": PROHIBITION,
-    "never-paid": ({"failed", "requested", "waiting"}, {"succeeded"}),
+    **dict.fromkeys(("never-paid", "not-paid"), ({"failed", "requested", "waiting"}, {"succeeded"})),
     "wanted": ({"succeeded"}, {"failed", "requested"}),
     "only_effects": ({"failed", "requested"}, {"succeeded", "open", "waiting"}),
     **dict.fromkeys(("tool_calls_none", "max_calls", "asked-for"), REQUEST),
@@ -122,6 +129,118 @@ def test_every_door_reads_a_call_alike(record_property: Callable[[str, object], 
             coverage.try_one(status == expected, f"{name}: {call} {state}: {status}, not {expected}")
         kinds = {kind for tool, kind in kind_of(trace) if tool == "pay"}
         coverage.try_one(kinds == {KINDS.get(state, "refused")}, f"coverage: {call} {state}: {kinds}")
+    require(coverage, record_property)
+
+
+class Reported(NamedTuple):
+    """What a program says of a call of `pay` while it runs: the state of it, and what the guard and the hook are told.
+
+    Of the hook: the name of each event, and what it has besides.
+    """
+
+    state: State
+    guard: tuple[Callable[[GuardedConversation, Decision], None], ...] | None = None
+    hook: tuple[tuple[str, dict[str, Any]], ...] | None = None
+    arguments: Mapping[str, Any] = {}
+
+
+def report(*result: object, **about: Any) -> Callable[[GuardedConversation, Decision], None]:
+    return lambda conversation, decision: conversation.report(decision, *result, **about)
+
+
+def fail(conversation: GuardedConversation, decision: Decision) -> None:
+    conversation.report_error(decision, "the bank is closed")
+
+
+def cancel(conversation: GuardedConversation, decision: Decision) -> None:
+    conversation.report_cancelled(decision)
+
+
+DONE, REFUSED = {"tool_response": {"id": 7}}, {"tool_response": {"success": False, "reason": "the bank is closed"}}
+REPORTED: Mapping[str, Reported] = {
+    "result": Reported("succeeded", (report({"id": 7}),), (("PostToolUse", DONE),)),
+    "no result": Reported("succeeded", (report(),), (("PostToolUse", {"tool_response": None}),)),
+    "claim": Reported("succeeded", (report(success=True),)),
+    "error": Reported("failed", (fail,), (("PostToolUseFailure", {"error": "the bank is closed"}),)),
+    "sign": Reported("failed", (report({"success": False}),), (("PostToolUse", REFUSED),)),
+    "denied claim": Reported("failed", (report({"id": 7}, success=False),)),
+    "unclear": Reported("open", (report("Error: none"),), (("PostToolUse", {"tool_response": "Error: none"}),)),
+    "under way": Reported("waiting", (), ()),
+    "cancelled": Reported("requested", (cancel,)),
+    "a person was asked": Reported("requested", None, (), {"amount": 1_000}),
+    "cancelled, then a result": Reported("contradicts itself", (cancel, report({"id": 7}))),
+    "a result, then cancelled": Reported("contradicts itself", (report({"id": 7}), cancel)),
+    "a result, then an error": Reported("contradicts itself", (report({"id": 7}), fail)),
+    "an error, then a result": Reported("contradicts itself", (fail, report({"id": 7}))),
+    "the same twice": Reported("succeeded", (report({"id": 7}), report({"id": 7}))),
+}
+ASK = {"id": "ask", "mode": "ask", "each": {"call": "pay", "arguments": {"amount": 1_000}}, "at_most": 0}
+LOOKS_BACK = ("paid-first", "called-first", "asked-for", "not-paid")
+"""The rules about `ship`: what they say of it before it is made, and afterwards, must be the same."""
+
+
+def write_rules(folder: Path, *more: Mapping[str, Any]) -> Path:
+    rules = [{"id": name, "why": "w", "mode": "observe", **RULES[name]} for name in LOOKS_BACK]
+    path = folder / "rules.carob.yaml"
+    path.write_text(json.dumps({"carob": 1, "rules": [*rules, *more]}))
+    return path
+
+
+def ask_guard(folder: Path) -> dict[str, Path]:
+    guard = carob.Guard(write_rules(folder), journal=folder / "guard.jsonl")
+    for name, told in REPORTED.items():
+        if told.guard is None:
+            continue
+        with guard.conversation(name, user="p") as conversation:
+            decision = conversation.allow("pay", {}, call="1", message="m1")
+            for tell in told.guard:
+                tell(conversation, decision)
+            conversation.report(conversation.allow("ship", {}, call="2", message="m2"), {"id": 8})
+    guard.close()
+    return {"guard": folder / "guard.jsonl"}
+
+
+def ask_hook(folder: Path) -> dict[str, Path]:
+    desk = Desk(folder, write_rules(folder, ASK).read_text())
+
+    def tell(name: str, tool: str, session: str, number: int, **about: Any) -> None:
+        answer = desk.tell(name, tool_name=tool, tool_use_id=f"t{number}", session_id=session, **about)
+        assert answer.code == 0, answer
+
+    for session, told in REPORTED.items():
+        if told.hook is None:
+            continue
+        desk.tell("SessionStart", source="startup", session_id=session)
+        tell("PreToolUse", "pay", session, 1, tool_input=dict(told.arguments))
+        for name, about in told.hook:
+            tell(name, "pay", session, 1, tool_input=dict(told.arguments), **about)
+        tell("PreToolUse", "ship", session, 2, tool_input={})
+        tell("PostToolUse", "ship", session, 2, tool_input={}, tool_response="shipped")
+    return {"hook": desk.file.parent / JOURNAL}
+
+
+@pytest.mark.parametrize("door", [ask_guard, ask_hook])
+def test_guards_read_a_call_as_their_journals_are_read(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    record_property: Callable[[str, object], None],
+    door: Callable[[Path], dict[str, Path]],
+) -> None:
+    monkeypatch.setattr("carob.features.guard.install.prove_blocking", lambda command, file: None)
+    ((name, journal),) = door(tmp_path).items()
+    coverage = Coverage(17, "what a call came to is read alike before and after", doors=(name, f"journal of the {name}"))
+    judge_all = prepare_judge(yaml.safe_load(write_rules(tmp_path).read_text()), Project())
+    after = {one.id: ask_rules(judge_all, one.trace) for one in carob.read_conversations(journal)}
+    decided = [line for line in read_guard_journal(journal) if line.decision and line.decision.tool == "ship"]
+    assert [line.conversation for line in decided] == list(after) and len(after) >= 7
+    for line in decided:
+        assert line.decision is not None
+        found = {reason.rule: "failed" if reason.is_broken else "unknown" for reason in line.decision.observed}
+        for rule in LOOKS_BACK:
+            (passes, fails), state = READ_AS[rule], REPORTED[line.conversation].state
+            expected = "passed" if state in passes else "failed" if state in fails else "unknown"
+            seen = (found.get(rule, "passed"), after[line.conversation][rule])
+            coverage.try_one(seen == (expected, expected), f"{line.conversation}: {rule}: {seen}, not {expected}")
     require(coverage, record_property)
 
 

@@ -142,6 +142,13 @@ class Memory:
             store = self.stores[id(pattern)] = EventStore(pattern, self.events[recording_stage(pattern)])
         return store
 
+    def forget(self, call: str) -> None:
+        """That a call started and ended; it was requested all the same."""
+        for events in self.events[1:]:
+            events[:] = [stored for stored in events if stored.occurrence.event.call != call]
+        for store in self.stores.values():
+            store.begin_again()
+
 
 class StoredEvent(NamedTuple):
     """An event, and the patterns that name its tool, by their ids."""
@@ -172,6 +179,10 @@ class EventStore:
     def __init__(self, pattern: EventPattern, events: list[StoredEvent]) -> None:
         self._pattern = pattern
         self._events = events
+        self.begin_again()
+
+    def begin_again(self) -> None:
+        """Forget what was put in order."""
         self._read = 0
         self._certain: dict[Hashable, list[Occurrence]] = {}
         self._possible: dict[Hashable, list[Possible]] = {}

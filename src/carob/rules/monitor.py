@@ -27,6 +27,7 @@ KEPT_MESSAGES = 256
 MOST_FINDINGS = 20
 """So many findings of a rule are kept: the first decides, the others are shown."""
 _CALL_KINDS = frozenset(("call", "start", "result", "cancelled"))
+CONTRADICTS = "what came of a call was reported twice, and the reports contradict each other"
 
 
 class Foreseen(NamedTuple):
@@ -104,7 +105,8 @@ class Monitor:
         self._memory = Memory()
         self._talk = self._memory.talk
         self._open: dict[str, _OpenCall] = {}
-        self._ended: set[str] = set()
+        self._ended: dict[str, tuple[str, str, bool | None]] = {}
+        """The calls that have ended: their tools, and how."""
         self._messages: dict[str, int] = {}
         self.last_index = -1
 
@@ -143,9 +145,10 @@ class Monitor:
         reading = self._contract.reading
         if event.kind == "result":
             call = self._open.get(event.call)
-            if call is None or event.error is not None:
+            tool = call.occurrence.event.full_name if call else self._ended.get(event.call, ("",))[0]
+            if not tool or event.error is not None:
                 return event
-            success = reading.judge_success(call.occurrence.event.full_name, event.success, event.result)
+            success = reading.judge_success(tool, event.success, event.result)
             return event if success is event.success else structs.replace(event, success=success)
         name = event.full_name
         tool = reading.rename(name)
@@ -266,17 +269,26 @@ class Monitor:
             elif call is not None and event.started:
                 self._start(call)
         elif call is None:
-            return
+            self._compare_ends(event)
         elif event.kind == "start":
             self._start(call)
         else:
             del self._open[event.call]
-            self._ended.add(event.call)
+            self._ended[event.call] = (call.occurrence.event.full_name, event.kind, event.success)
+            if event.kind == "cancelled" and not event.started:
+                self._memory.forget(event.call)
             if event.kind == "result" and call.slots is not NO_SLOTS:
                 if event.success and not call.has_started:
                     self._start(call)
                 if call.slots.needs_end:
                     self._end_call(call, call.occurrence.with_end(event))
+
+    def _compare_ends(self, event: ConversationEvent) -> None:
+        """Of a call that ended in two ways it is not known what came of it."""
+        tool, *how = self._ended.get(event.call, ("", "", None))
+        if tool and event.kind != "start" and how != [event.kind, event.success]:
+            self._memory.forget(event.call)
+            self._note_gap(ConversationEvent(kind="gap", index=event.index, hides="call", tool=tool, text=CONTRADICTS))
 
     def _request(self, event: ConversationEvent) -> None:
         occurrence = Occurrence(event, self._horizon(event))

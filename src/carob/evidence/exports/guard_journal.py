@@ -129,7 +129,9 @@ class _ConversationReader:
         self._denied: dict[str, str] = {}
         """The tools of the calls that were refused, by the ids of those calls."""
         self._unguarded: list[str] = []
-        indexes = [line.event.index for line in lines if line.event is not None]
+        events = [line.event for line in lines if line.event is not None]
+        self._last = max((event.time for event in events if event.time is not None), default=None)
+        indexes = [event.index for event in events]
         self._first = min(indexes, default=0)
         self._is_whole = bool(indexes) and self._first == 0 and max(indexes) == len(set(indexes)) - 1
 
@@ -151,6 +153,11 @@ class _ConversationReader:
 
     def _build(self) -> Trace:
         sees_approvals = any(turn.approvals for turn in self._turns)
+        for turn in self._turns:
+            for key, call in turn.calls.items():
+                if call.ended_at is None and not call.unfinished:  # if it ended, then after all that the guard heard
+                    about = {"ended_at": self._last} if call.started else {"unfinished": True}
+                    turn.calls[key] = structs.replace(call, **about)
         turns = [turn.build(self._name, sees_approvals=sees_approvals) for turn in self._turns]
         if not self._is_whole:
             why = NO_BEGINNING if self._first else EVENTS_MISSING
@@ -230,7 +237,9 @@ class _ConversationReader:
             turn.possible.append(PossibleCall(tool, NOT_STOPPED if tool else NOT_ASKED, of="call" if tool else "any"))
             return
         call = holder.calls[event.call]
-        if event.kind == "cancelled":
+        if call.ended_at is not None and event.kind == "result" and event.success is not call.success:
+            ended = structs.replace(call, unfinished=True, success=None, error=None)  # which contradicts itself
+        elif event.kind == "cancelled":
             ended = structs.replace(call, started=False, unfinished=True)
         else:
             ended = structs.replace(

@@ -213,7 +213,7 @@ class GuardedConversation:
 
     def report_cancelled(self, decision: Decision | str) -> None:
         """The call was not made after all."""
-        self._hear("cancelled", of=decision)
+        self._hear("cancelled", of=decision, started=False)
 
     @overload
     def tool(self, function: T, *, name: str = "", strict: bool = False) -> T: ...
