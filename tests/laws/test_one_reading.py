@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -20,9 +20,14 @@ from carob.features.guard.journal import read_guard_journal
 from carob.judging.judges import prepare_judge
 from carob.model.trace import Trace
 from carob.plugins.project import Project
+from carob.system.loopback import Connection, HttpRequest, LoopbackServer, format_reply
 from features.guard.test_hook import Desk
+from features.watch.conftest import Start, collector, start
+from features.watch.watched import PATIENCE, PLAIN, as_request, turn
 from laws.coverage import Coverage, require
 from laws.samples import build_trace, judge, read_case
+
+__all__ = ["collector", "start"]
 
 State = Literal["succeeded", "failed", "open", "waiting", "requested", "contradicts itself"]
 PARTS: Mapping[str, tuple[Any, ...]] = {
@@ -228,11 +233,14 @@ def test_guards_read_a_call_as_their_journals_are_read(
 ) -> None:
     monkeypatch.setattr("carob.features.guard.install.prove_blocking", lambda command, file: None)
     ((name, journal),) = door(tmp_path).items()
-    coverage = Coverage(17, "what a call came to is read alike before and after", doors=(name, f"journal of the {name}"))
+    coverage = Coverage(
+        17, "what a call came to is read alike before and after", doors=(name, f"journal of the {name}")
+    )
     judge_all = prepare_judge(yaml.safe_load(write_rules(tmp_path).read_text()), Project())
     after = {one.id: ask_rules(judge_all, one.trace) for one in carob.read_conversations(journal)}
     decided = [line for line in read_guard_journal(journal) if line.decision and line.decision.tool == "ship"]
-    assert [line.conversation for line in decided] == list(after) and len(after) >= 7
+    assert [line.conversation for line in decided] == list(after)
+    assert len(after) >= 7
     for line in decided:
         assert line.decision is not None
         found = {reason.rule: "failed" if reason.is_broken else "unknown" for reason in line.decision.observed}
@@ -241,6 +249,76 @@ def test_guards_read_a_call_as_their_journals_are_read(
             expected = "passed" if state in passes else "failed" if state in fails else "unknown"
             seen = (found.get(rule, "passed"), after[line.conversation][rule])
             coverage.try_one(seen == (expected, expected), f"{line.conversation}: {rule}: {seen}, not {expected}")
+    require(coverage, record_property)
+
+
+class Spanned(NamedTuple):
+    """How the span of the call of `pay` ends, and what it came to where that is certain."""
+
+    state: State | Literal["not all was seen"]
+    result: str | None = None
+    status: int = 0
+    ends: bool = True
+    is_answered: bool = False
+    """Whether the model is given its result afterwards."""
+    is_lost: bool = False
+
+
+SPANNED: Mapping[str, Spanned] = {
+    "result": Spanned("succeeded", '{"id": 7}'),
+    "status": Spanned("succeeded", status=1, is_answered=True),
+    "answered": Spanned("succeeded", is_answered=True),
+    "error": Spanned("failed", status=2),
+    "error and result": Spanned("failed", '{"id": 7}', status=2, is_answered=True),
+    "sign": Spanned("failed", '{"success": false}', is_answered=True),
+    "unclear": Spanned("open", "Error: none"),
+    "nothing": Spanned("open"),
+    "without an end": Spanned("not all was seen", ends=False),
+    "a result without an end": Spanned("not all was seen", '{"id": 7}', ends=False),
+    "lost": Spanned("not all was seen", is_lost=True, is_answered=True),
+    "lost, unanswered": Spanned("not all was seen", is_lost=True),
+}
+
+
+def write_spans(name: str, how: Spanned, number: int) -> Iterator[dict[str, Any]]:
+    """The spans of a turn that calls `pay` and then `ship`."""
+    text = json.dumps(turn(PLAIN + 70 * number, session=name))
+    for span in json.loads(text.replace("lookup_order", "pay").replace("cancel_order", "ship")):
+        values = {pair["key"]: pair["value"] for pair in span["attributes"]}
+        if (said := values.get("gen_ai.input.messages")) and not how.is_answered:
+            messages = json.loads(said["stringValue"])
+            left = [message for message in messages if message["role"] != "tool" or "-ship" in json.dumps(message)]
+            said["stringValue"] = json.dumps(left)
+        if span["name"] == "execute_tool pay":
+            del values["gen_ai.tool.call.result"]
+            values |= {} if how.result is None else {"gen_ai.tool.call.result": {"stringValue": how.result}}
+            end = span["endTimeUnixNano"] if how.ends else 0
+            attributes = [{"key": key, "value": value} for key, value in values.items()]
+            span |= {"attributes": attributes, "endTimeUnixNano": end, "status": {"code": how.status}}
+        if span["name"] != "execute_tool pay" or not how.is_lost:
+            yield span
+
+
+def test_a_watch_reads_a_call_as_a_check_of_its_spans(
+    start: Start, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    watched = start(policy=write_rules(tmp_path).read_text())
+    spans = [span for number, (name, how) in enumerate(SPANNED.items()) for span in write_spans(name, how, number)]
+    watched.send(*spans)
+    watched.wait()
+    watched.wait(PATIENCE)
+    (tmp_path / "spans.jsonl").write_bytes(as_request(spans))
+    judge_all = prepare_judge(yaml.safe_load((tmp_path / "rules.carob.yaml").read_text()), Project())
+    checked = {one.id: ask_rules(judge_all, one.trace) for one in carob.read_conversations(tmp_path / "spans.jsonl")}
+    coverage = Coverage(17, "what a call came to is read alike as its spans arrive", doors=("watch", "check of spans"))
+    statuses = {"held": "passed", "broken": "failed", "not_triggered": "passed", "unknown": "unknown"}
+    for name, how in SPANNED.items():
+        seen = {rule: statuses[outcome] for rule, outcome in watched.verdicts(name)[-1].items()}
+        coverage.try_one(seen == checked[name], f"{name}: watch {seen}, check {checked[name]}")
+        for rule in LOOKS_BACK if how.state != "not all was seen" else ():
+            passes, fails = READ_AS[rule]
+            expected = "passed" if how.state in passes else "failed" if how.state in fails else "unknown"
+            coverage.try_one(seen[rule] == expected, f"{name}: {rule}: {seen[rule]}, not {expected}")
     require(coverage, record_property)
 
 
@@ -277,19 +355,33 @@ async def answer(prompt: str) -> dict[str, Any]:
 ASKS = {"outcome": "needs_input", "must_allow_override_actions": ["Snooze"]}
 
 
-def test_doors_agree_about_an_answer_without_a_page(tmp_path: Path) -> None:
+def test_doors_agree_about_an_answer_without_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     suite = carob.suite("s", [carob.case("A", "p", **{key: ASKS[key]}) | {"id": key} for key in ASKS])
     recording = tmp_path / "r.jsonl"
     forms = [{"case_id": key, "final_message": "Done.", "tool_calls": []} for key in ASKS]
     recording.write_text("".join(f"{json.dumps(form)}\n" for form in forms))
+
+    def serve(connection: Connection, request: HttpRequest) -> bool:
+        connection.send(format_reply(200, "application/json", json.dumps(forms[0]).encode()))
+        return request.keeps_alive
+
+    server = LoopbackServer(serve, "an agent")
+    server.open()
+    Path("carob.toml").write_text(
+        f'[targets.desk]\nuse = "{server.url}/chat"\nbody = {{ q = "{{prompt}}" }}\nanswer = "$.final_message"\n'
+        'tool_calls = { at = "$.tool_calls[*]", name = "$.name" }\n'
+    )
     found = {
+        "http": [str(record.status) for record in carob.run(suite, "desk")],
         "python": [str(record.status) for record in carob.run(suite, answer)],
         "replay": [str(record.status) for record in carob.run(suite, f"replay:{recording}")],
         "judge": [
             str(carob.judge(case, form).status) for case, form in zip(carob.load_suite(suite).cases, forms, strict=True)
         ],
     }
-    assert list(found.values()) == [["FAIL", "FAIL"]] * 3
+    server.close()
+    assert list(found.values()) == [["FAIL", "FAIL"]] * 4
 
 
 LIMITS = [{"ended_by": "max_turns"}, {"metadata": {"finish_reason": "length"}}, {"ended_by": "recursion limit"}]

@@ -45,7 +45,7 @@ class ConversationEvent(Struct, frozen=True, omit_defaults=True, kw_only=True):
     arguments: Any = None
     """None: they were not observed."""
     started: bool = True
-    """Of a `call`: whether it is known to have started; a `start` event can say so later. Of a `cancelled` one: did it."""
+    """Of a `call`: whether it is known to have started; a `start` event can say so later, a `cancelled` one deny it."""
     success: bool | None = None
     result: Any = None
     error: str | None = None
