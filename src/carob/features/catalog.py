@@ -20,6 +20,7 @@ NAMES = (
     "judge",
     "importers",
     "langgraph",
+    "frameworks",
     "browser",
     "coding",
     "ray",

@@ -34,7 +34,8 @@ class TargetKind:
     """A kind of target, the word before the colon, with an example of a spec.
 
     `is_recorded`: its answers are read from a file, so that no agent is asked. `completes`: a function that
-    fills in the configuration of a target of this kind. `extra`: the extra of Carob that it needs.
+    fills in the configuration of a target of this kind. `extra`: the extra of Carob that it needs. `in_process`: its
+    tools run in Carob's own process.
     """
 
     name: str
@@ -43,6 +44,7 @@ class TargetKind:
     is_recorded: bool = False
     completes: str = ""
     extra: str = ""
+    in_process: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ SCRIPTS = frozenset((".cjs", ".js", ".mjs", ".sh", ".ts", ".tsx"))
 
 
 CORE = (
-    TargetKind("python", "carob.targets.python:PythonTarget", "python:module:function"),
+    TargetKind("python", "carob.targets.python:PythonTarget", "python:module:function", in_process=True),
     TargetKind("command", "carob.targets.command:CommandTarget", "command:./agent --flag"),
     TargetKind("http", "carob.targets.http.mapped:HttpTarget", "http://127.0.0.1:8080/chat", extra="http"),
     TargetKind("https", "carob.targets.http.mapped:HttpTarget", "https://agent.example/chat", extra="http"),

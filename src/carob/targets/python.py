@@ -170,7 +170,7 @@ class PythonTarget:
                 runs = runs or _sdk_runs()
                 read = runs.read(answer, case)
             else:
-                read = _trace(answer, case, context)
+                read = self._read(answer, case, context)
             trace = context.recorder.with_ran_calls(read)
             if trace.duration_ms is None:
                 trace = structs.replace(trace, started_at=started_at, duration_ms=round(took, 3))
@@ -184,6 +184,10 @@ class PythonTarget:
             require_tools(context.world, elsewhere=self._hands_over())
         with running:
             return await converse(case, context, turn, self._config.turn_timeout, takes_decisions=True)
+
+    def _read(self, answer: object, case: Case, context: RunContext) -> Trace:
+        """The turn as what the agent gave shows it."""
+        return _trace(answer, case, context)
 
     def _hands_over(self) -> bool:
         """Whether the agent gives its tools to Carob itself."""

@@ -13,6 +13,7 @@ from carob.errors import ConfigError
 from carob.model.trace import Trace, TraceError
 from carob.proxy.faults.world import CaseWorld
 from carob.targets.base import RunContext, TargetError
+from carob.targets.catalog import find_kind
 from carob.targets.wrappers.base import WrappedTarget
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from carob.rules.events import ConversationEvent
     from carob.targets.base import Target
 
-IN_PROCESS: Final = ("python", "langgraph")
-"""Kinds of targets whose tools run where the guard is."""
 PASSED_BY: Final = "guard-passed-by"
 """The kind of error of a case in which a call ran that the guard was not asked about."""
 UNREACHABLE: Final = "guard-unreachable"
@@ -34,7 +33,8 @@ METADATA: Final = "guard"
 
 def guard_target(target: Target, policy: str, kind: str) -> Target:
     """The target with its calls held to the rules of a file. Raises ConfigError where its tools run elsewhere."""
-    if kind not in IN_PROCESS:
+    known = find_kind(kind)
+    if known is None or not known.in_process:
         message = f"--guard holds calls of tools in Carob's own process, and those of {kind!r} run elsewhere."
         fix = "Put `carob guard mcp` or `carob guard serve` in front of its tools instead: see docs/guard.md."
         raise ConfigError(message, fix=fix, slug=UNREACHABLE)

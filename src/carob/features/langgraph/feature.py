@@ -7,7 +7,11 @@ FEATURE = Feature(
     summary="runs a LangGraph graph in this process, or on its server",
     targets=(
         TargetKind(
-            "langgraph", "carob.features.langgraph.target:LangGraphTarget", "langgraph:module:graph", extra="langgraph"
+            "langgraph",
+            "carob.features.langgraph.target:LangGraphTarget",
+            "langgraph:module:graph",
+            extra="langgraph",
+            in_process=True,
         ),
         TargetKind(
             "langgraph-server",

@@ -75,7 +75,7 @@ class SdkRuns:
         handoffs = {_call_id(item.raw_item) for item in items if item.type == "handoff_call_item"}
         replies = [self._read_reply(response) for response in self._keep_new(run.raw_responses, lambda each: each)]
         words = [reply.text for _, reply in replies if reply.text]
-        answer = _answer_text(run.final_output) if not asked else "\n".join(map(_question, asked))
+        answer = answer_text(run.final_output) if not asked else "\n".join(map(_question, asked))
         approvals = [*self._decided, *(_approval("asks_approval", item) for item in asked or ())]
         return Trace(
             case_id=case.id,
@@ -158,7 +158,7 @@ def _dump(item: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _answer_text(output: object) -> str:
+def answer_text(output: object) -> str:
     """What the run ended with: words, or a value of the type that the agent was asked for."""
     if output is None:
         return ""
