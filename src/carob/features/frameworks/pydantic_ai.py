@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from carob.features.frameworks.base import FrameworkAgent, AgentReply, call, message, result
+from carob.features.frameworks.base import AgentReply, FrameworkAgent, call, message, result
 from carob.model.trace import Tokens
 
 

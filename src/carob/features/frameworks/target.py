@@ -16,7 +16,7 @@ from msgspec import structs
 
 from carob.errors import ConfigError
 from carob.evidence.model_evidence import read_call
-from carob.features.frameworks.base import FrameworkAgent, AgentReply, is_of
+from carob.features.frameworks.base import AgentReply, FrameworkAgent, is_of
 from carob.features.frameworks.feature import KINDS
 from carob.model.suite import Case
 from carob.model.trace import Message, PossibleCall, ToolCall, Trace
