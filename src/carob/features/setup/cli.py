@@ -18,6 +18,7 @@ LATER = "fill it in later"
 HERE = "May Carob load {agent.use} into this process and send it a few greetings?"
 STARTED = "May Carob start the app ({agent.options[start]}) and send it a few greetings?"
 THERE = "May Carob send the agent at {agent.address} a few greetings?"
+DOUBT = "{0.address}: {1}. Is it the agent?"
 PROMPTS = "What do people ask it? These prompts are sent, and tools act on them. (separate with |; Enter for none)"
 
 
@@ -58,6 +59,8 @@ def command(
         console.show_survey(survey)
         agent = _choose(survey, target, may_ask=yes and not no_ask, talks=talks)
         may_ask = not no_ask and (yes or (talks and _may_ask(survey, agent)))
+        if may_ask and talks and agent is not None:
+            agent = _trust(survey, agent)
         if may_ask and talks and not prompts:
             prompts = _prompts()
             allow_effects = True
@@ -116,6 +119,14 @@ def _may_ask(survey: Survey, agent: FoundAgent | None) -> bool:
         return bool(survey.targets) and click.confirm("May Carob send the target in carob.toml a few greetings?")
     question = THERE if agent.address else STARTED if "start" in agent.options else HERE
     return agent.is_local and click.confirm(question.format(agent=agent))
+
+
+def _trust(survey: Survey, agent: FoundAgent) -> FoundAgent:
+    """The agent, trusted if what answers in its place may be another project's and the user says that it is not."""
+    from carob.features.setup.library import doubt
+
+    reason = doubt(survey, agent)
+    return agent._replace(is_trusted=True) if reason and click.confirm(DOUBT.format(agent, reason)) else agent
 
 
 def _prompts() -> tuple[str, ...]:

@@ -59,6 +59,7 @@ def survey_project(folder: str | Path = ".") -> Survey:
 def choose_agent(survey: Survey, spec: str | None = None, *, may_ask: bool = False) -> FoundAgent | None:
     """The agent that a spec names, else the likeliest found; with `may_ask`, the first that can be reached now."""
     from carob.features.setup.survey.findings import parse_agent
+    from carob.features.setup.survey.ownership import why_foreign
     from carob.features.setup.survey.probe import is_listening
     from carob.targets.catalog import require_kind
     from carob.targets.config import resolve
@@ -69,7 +70,16 @@ def choose_agent(survey: Survey, spec: str | None = None, *, may_ask: bool = Fal
         return agent
     agents = [agent for agent in survey.agents if not agent.is_model] or survey.agents
     reached = (agent for agent in agents if may_ask and agent.is_local and is_listening(agent))
-    return next(reached, next(iter(agents), None))
+    ours = (agent for agent in reached if not why_foreign(agent, survey.folder))
+    return next(ours, next(iter(agents), None))
+
+
+def doubt(survey: Survey, agent: FoundAgent) -> str:
+    """Why what answers at the address of an agent may be another project's; empty if it is this one's, or none does."""
+    from carob.features.setup.survey.ownership import why_foreign
+    from carob.features.setup.survey.probe import is_listening
+
+    return why_foreign(agent, survey.folder) if agent.is_local and is_listening(agent) else ""
 
 
 async def aplan_init(

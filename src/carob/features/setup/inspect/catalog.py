@@ -6,6 +6,7 @@ import importlib
 import urllib.error
 import urllib.request
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 from urllib.parse import urlsplit
@@ -13,13 +14,14 @@ from urllib.parse import urlsplit
 from msgspec import structs
 
 from carob.errors import ConfigError, UsageError
-from carob.features.setup.inspect.inspection import Inspection
+from carob.features.setup.inspect.inspection import Inspection, Observation
 from carob.features.setup.survey.findings import LOOPBACK
 from carob.features.setup.survey.survey import find_node_route
 from carob.plugins.project import Project
+from carob.system.listeners import find_listeners
 from carob.targets.catalog import require_kind
 from carob.targets.config import TargetConfig, read_config, resolve
-from carob.text.wording import did_you_mean, join_words
+from carob.text.wording import did_you_mean, join_words, visible
 
 Inspect: TypeAlias = Callable[..., Awaitable[Inspection]]
 """Looks at the agent of a configuration, whose name is that of the target to propose, with one prompt or more."""
@@ -64,7 +66,18 @@ async def inspect_target(config: TargetConfig, prompts: Sequence[str]) -> Inspec
         bound = "one prompt" if entry.prompts == 1 else f"at most {entry.prompts} prompts"
         raise UsageError(f"a target of kind {config.kind!r} is inspected with {bound}.", fix="Give fewer.")
     inspect: Inspect = getattr(importlib.import_module(entry.module), entry.function)
-    return await inspect(config, *(prompts or (GREETING,)))
+    listeners = _listeners(config.spec)
+    found = await inspect(config, *(prompts or (GREETING,)))
+    return replace(found, sightings=(*listeners, *found.sightings))
+
+
+def _listeners(address: str) -> tuple[Observation, ...]:
+    """Which process answers at an address of this machine, where the system shows it."""
+    parts = urlsplit(address)
+    if parts.hostname not in LOOPBACK:
+        return ()
+    listeners = find_listeners(parts.port or 80)
+    return (Observation("at this port", tuple(visible(str(each)) for each in listeners)),) if listeners else ()
 
 
 def target(

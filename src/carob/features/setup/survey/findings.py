@@ -24,11 +24,6 @@ ROUTES = (
     "convers",
 )
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
-
-
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
-
-
 MODEL = "model"
 """The name of a target that is the model itself."""
 
@@ -45,6 +40,10 @@ class FoundAgent(NamedTuple):
     start: str = ""
     """The command that starts it, where it has to run before Carob can ask it."""
     options: Mapping[str, object] = MappingProxyType({})
+    paths: tuple[str, ...] = ()
+    """Further paths that the source of a service names."""
+    is_trusted: bool = False
+    """Whether the user said that what answers at its address is the agent."""
 
     @property
     def address(self) -> str:
@@ -136,7 +135,8 @@ def parse_agent(spec: str) -> FoundAgent:
     last = location.rpartition(":")[2] if kind in ("python", "langgraph") else "app"
     known = find_kind(kind)
     name = "".join(char if char.isalnum() else "-" for char in last).strip("-") or "agent"
-    return FoundAgent(spec, "the agent that you named", "--target", name, known.extra if known else "")
+    extra = known.extra if known else ""
+    return FoundAgent(spec, "the agent that you named", "--target", name, extra, is_trusted=True)
 
 
 ADDRESSES = ("OPENAI_BASE_URL", "OPENAI_API_BASE", "LLM_BASE_URL", "OPENAI_ENDPOINT")

@@ -134,10 +134,13 @@ def _express(package: Package, code: Mapping[str, str], port: int | None) -> Ite
     start = package.start or (f"node {server}" if server and not package.folder else "")
     for path, text in texts.items():
         speaks = "ai-sdk:" if _AI_SDK.search(text) else ""
-        for route in dict.fromkeys(_EXPRESS_POST.findall(text)):
-            if rank_path(route) < len(ROUTES):
-                what = "AI SDK route" if speaks else f"Express app, POST {route}"
-                yield FoundAgent(f"{speaks}http://127.0.0.1:{port}{route}", what, path, "app", "http", start)
+        routes = tuple(dict.fromkeys(_EXPRESS_POST.findall(text)))
+        for route in (route for route in routes if rank_path(route) < len(ROUTES)):
+            what, use = (
+                "AI SDK route" if speaks else f"Express app, POST {route}",
+                f"{speaks}http://127.0.0.1:{port}{route}",
+            )
+            yield FoundAgent(use, what, path, "app", "http", start, paths=routes)
 
 
 def _mastra(package: Package, code: Mapping[str, str]) -> Iterator[FoundAgent]:

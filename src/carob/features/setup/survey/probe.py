@@ -21,6 +21,7 @@ from carob.features.setup.inspect.inspection import Inspection, prove_target, wi
 from carob.features.setup.inspect.openapi import paths_of, requests_at
 from carob.features.setup.inspect.services import OPENAPI, get_json
 from carob.features.setup.survey.findings import FoundAgent, rank_path
+from carob.features.setup.survey.ownership import why_foreign
 from carob.plugins.project import Project
 from carob.targets.base import TargetError
 from carob.targets.config import WIRE_KINDS, TargetConfig, read_config, resolve
@@ -59,6 +60,8 @@ async def ask_agent(agent: FoundAgent, prompts: Sequence[str], project: Project)
     if not is_listening(agent):
         return Probe(problem=f"nothing answers at {agent.address}.")
     folder = Path(project.folder)
+    if foreign := why_foreign(agent, folder):
+        return Probe(problem=f"it was not asked: {foreign}.")
     spec = agent.use if agent.kind in ("http", "https") else agent.use.partition(":")[2]
     if agent.kind == "http":
         spec = await _find_chat_path(spec, folder)

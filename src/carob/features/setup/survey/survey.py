@@ -205,22 +205,21 @@ def _services(sources: list[PythonSource], port: int) -> Iterator[FoundAgent]:
         yield FoundAgent(f"{protocol}:{base}", f"app that speaks {protocol}", where, "app", "http", start)
         return
     prefixes = {name: prefix for source in sources for name, prefix in source.prefixes.items()}
-    paths = {
-        _prefix(source, route, prefixes) + route.path: source.route_protocol
-        for source in sources
-        for route in source.routes
-    }
+    paths: dict[str, str] = {}
+    together: dict[str, tuple[str, ...]] = {}
+    for source in sources:
+        own = tuple(_prefix(source, route, prefixes) + route.path for route in source.routes)
+        paths |= dict.fromkeys(own, source.route_protocol)
+        together |= dict.fromkeys(own, own)
     likely = [path for path in paths if rank_path(path) < len(ROUTES)]
     for path in sorted(likely or paths, key=rank_path):
         if protocol := paths[path]:
-            yield FoundAgent(f"{protocol}:{base}{path}", f"app that speaks {protocol}", where, "app", "http", start)
-            continue
-        use = (
-            f"openai:{base}{path.removesuffix('/chat/completions')}"
-            if path.endswith("/chat/completions")
-            else base + path
-        )
-        yield FoundAgent(use, f"web app, POST {path}", where, "app", "http", start)
+            use, what = f"{protocol}:{base}{path}", f"app that speaks {protocol}"
+        else:
+            use, what = base + path, f"web app, POST {path}"
+            if path.endswith("/chat/completions"):
+                use = f"openai:{base}{path.removesuffix('/chat/completions')}"
+        yield FoundAgent(use, what, where, "app", "http", start, paths=together[path])
 
 
 def _unknown_paths(sources: list[PythonSource], port: int) -> Iterator[FoundAgent]:
