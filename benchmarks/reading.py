@@ -24,19 +24,19 @@ PARSE = "import sys, yaml; [None for _ in yaml.parse(open(sys.argv[1]), Loader=g
 
 
 def section(plan: Plan) -> Commands:
-    """`carob validate` of the largest suite in each spelling."""
+    """`carob lint --errors-only` of the largest suite in each spelling."""
     files = Files(plan.scratch, max(plan.sizes))
     in_json = files.file("carob-1.json", lambda path: write_carob_1(path, files.cases))
     in_yaml = files.file("carob-1.yaml", lambda path: _converted(in_json, path))
     promptfoo = files.file("promptfooconfig.json", lambda path: _write_promptfoo(path, files.cases))
     converted = files.file("converted.json", lambda path: _write_converted(promptfoo, path))
     commands = {
-        EVAL_SET: (CAROB, "validate", str(suite(files))),
-        JSON: (CAROB, "validate", str(in_json)),
-        YAML: (CAROB, "validate", str(in_yaml)),
+        EVAL_SET: (CAROB, "lint", "--errors-only", str(suite(files))),
+        JSON: (CAROB, "lint", "--errors-only", str(in_json)),
+        YAML: (CAROB, "lint", "--errors-only", str(in_yaml)),
         PARSER: (sys.executable, "-c", PARSE, str(in_yaml)),
-        PROMPTFOO: (CAROB, "validate", str(promptfoo)),
-        CONVERTED: (CAROB, "validate", str(converted)),
+        PROMPTFOO: (CAROB, "lint", "--errors-only", str(promptfoo)),
+        CONVERTED: (CAROB, "lint", "--errors-only", str(converted)),
     }
     rows = turn_about(commands, plan.scratch / "read", plan.repeat)
     goals = [

@@ -1,4 +1,4 @@
-"""What it costs to start: `carob --version` and `carob list` beside importing click."""
+"""What it costs to start: `carob --version` and `carob run --list` beside importing click."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def section(plan: Plan) -> Commands:
     commands = {
         'python -c "import click"': (sys.executable, "-c", "import click"),
         "carob --version": (CAROB, "--version"),
-        "carob list SUITE": (CAROB, "list", str(listed)),
+        "carob run --list SUITE": (CAROB, "run", "--list", str(listed)),
     }
     rows = turn_about(commands, plan.scratch / "start", RUNS * plan.repeat)
     (_, click), *ours = rows.items()

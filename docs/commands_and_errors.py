@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from carob.cli.main import carob
+from carob.cli.main import carob, every_command
 from carob.errors import ExitCode
 
 ROOT = Path(__file__).parents[1]
@@ -42,7 +42,7 @@ Every command with its options, as `carob COMMAND --help` prints them. This page
 CODES = {
     ExitCode.OK: "every case passed, and every gate",
     ExitCode.FAILED: "a case failed, had an error or is PARTIAL; a gate was not met; `audit` or `lint` found something",
-    ExitCode.INTERRUPTED: "interrupted; what was finished is kept, and `carob resume` continues",
+    ExitCode.INTERRUPTED: "interrupted; what was finished is kept, and `carob run --resume` continues",
     ExitCode.INTERNAL: "Carob itself failed, or could not write a file",
     ExitCode.USAGE: "a wrong option, configuration or suite; nothing was run",
     ExitCode.NOTHING_SELECTED: "no case was selected",
@@ -62,10 +62,10 @@ def commands_page() -> str:
     """The page of commands."""
     lines = [COMMANDS, *(f"| {code.value} | {meaning} |\n" for code, meaning in CODES.items())]
     context = click.Context(carob, info_name="carob", show_default=True)
-    for name in carob.list_commands(context):
+    names = [row.name for row in every_command()]
+    for name in names:
         command = carob.get_command(context, name)
-        if command is None or command.hidden:
-            continue
+        assert command is not None
         own = click.Context(
             command,
             info_name=f"carob {name}",

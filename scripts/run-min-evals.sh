@@ -54,8 +54,8 @@ while [ $# -gt 0 ]; do
 done
 
 case $action in
-    self-test) exec "$carob" self-test ;;
-    list) exec "$carob" list "$eval_file" ;;
+    self-test) exec "$carob" audit --self ;;
+    list) exec "$carob" run --list "$eval_file" ;;
 esac
 
 set -- run "$eval_file" --target "${CAROB_TARGET:-canvas}"

@@ -216,7 +216,7 @@ class HowToRun(CaseKeywords, total=False):
         ),
     ]
     run_timeout: Annotated[
-        float | None, Option("Seconds for the run of a suite; `carob resume` runs the rest.", over=0, metavar="S")
+        float | None, Option("Seconds for the run of a suite; `carob run --resume` runs the rest.", over=0, metavar="S")
     ]
     shuffle: Annotated[int | None, Option("Run cases in random order, with this seed.", metavar="SEED")]
     max_failures: Annotated[

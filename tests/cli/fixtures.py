@@ -31,7 +31,7 @@ def carob(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
     """Run a command line in this process; `run` itself runs its cases here too."""
 
     def command(*arguments: str) -> Ran:
-        here = ("--workers", "0") if arguments[:1] in (("run",), ("resume",), ("rerun",)) else ()
+        here = ("--workers", "0") if arguments[:1] == ("run",) else ()
         code = run([*arguments, *(() if "--workers" in arguments else here)])
         out, err = capsys.readouterr()
         assert "Traceback" not in out + err, out + err

@@ -47,7 +47,7 @@ def test_from_a_run_a_rescore_and_a_resumed_run(carob: Carob, target: str, folde
     assert_led_to_the_file(carob("run", "suite.json", "-t", target, "--results-dir", folder), folder)
     journal = next(file for file in results(folder)[".jsonl"] if file.name.startswith("suite"))
     assert_led_to_the_file(carob("rescore", str(journal), "--results-dir", "elsewhere/again"), "elsewhere/again")
-    carob("resume", str(journal), "--results-dir", "third")
+    carob("run", "--resume", str(journal), "--results-dir", "third")
     assert_led_to_the_file(carob("rescore", str(journal_of("third")), "--results-dir", "third"), "third")
 
 

@@ -49,7 +49,7 @@ def offered(line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
         ("carob compare @ba", ["@baseline"]),
         ("carob compare @last carob-results/", ["carob-results/desk-1.jsonl"]),
         ("carob rescore ", ["carob-results/desk-1.jsonl"]),
-        ("carob baseline set @last-g", ["@last-green"]),
+        ("carob compare --save @last-g", ["@last-green"]),
         ("carob run gone.json --cases x", ["x"]),
     ],
 )
@@ -67,7 +67,7 @@ def test_the_script_for_a_shell_is_printed(monkeypatch: pytest.MonkeyPatch, caps
 
 @pytest.mark.parametrize(
     ("typed", "hint"),
-    [("inti", "init"), ("rnu", "run"), ("valdate", "validate"), ("comparee", "compare"), ("lin", "lint"), ("xyz", "")],
+    [("inti", "init"), ("rnu", "run"), ("valdate", ""), ("comparee", "compare"), ("lin", "lint"), ("xyz", "")],
 )
 def test_a_slip_of_a_finger_is_told_from_another_word(
     typed: str, hint: str, capsys: pytest.CaptureFixture[str]

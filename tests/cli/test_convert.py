@@ -76,7 +76,7 @@ def test_the_command_prints_or_writes(carob: Carob, convert: Carob) -> None:
     assert "# Carob 1 from the golden set 'golden.json'" in printed.out
     assert convert("table.json", "-o", "new.yaml").code == 0
     assert "# These files must be next to this one: 'rows.csv'.\n" in Path("new.yaml").read_text()
-    assert carob("list", "new.yaml").out == "012\t\t012\n"
+    assert carob("run", "--list", "new.yaml").out == "012\t\t012\n"
 
 
 def test_what_is_printed_is_utf8_whatever_the_terminal_is(convert: Carob, monkeypatch: pytest.MonkeyPatch) -> None:

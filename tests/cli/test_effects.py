@@ -1,4 +1,4 @@
-"""`carob effects JOURNAL`: which recorded sentences are claims, which nearly are, and which are not."""
+"""`carob audit --claims JOURNAL`: which recorded sentences are claims, which nearly are, and which are not."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def run(carob: Carob, effects: object, expected: object) -> str:
 
 def test_sentences_are_claims_nearly_or_not(carob: Carob) -> None:
     journal = run(carob, {"issue_refund": ["refunded"]}, {"no_false_success": True})
-    ran = carob("effects", journal)
+    ran = carob("audit", "--claims", journal)
     assert ran.code == 0
     assert ran.out.splitlines() == [
         "claim   A: refunded (issue_refund): I have refunded A-9.",
@@ -33,16 +33,18 @@ def test_sentences_are_claims_nearly_or_not(carob: Carob) -> None:
         "nearly  B: refunded (issue_refund): Shall I have it refunded?",
         "1 claim, 3 sentences nearly, 2 not (--all shows them)",
     ]
-    assert "not     C: It rains." in carob("effects", journal, "--all").out
+    assert "not     C: It rains." in carob("audit", "--claims", journal, "--all").out
 
 
 def test_effects_of_the_project_are_used_for_cases_without_their_own(carob: Carob) -> None:
     journal = run(carob, None, {"must_say_any": ["refund"]})
-    refused = carob("effects", journal)
+    refused = carob("audit", "--claims", journal)
     assert refused.code == 4
     assert "no effects are declared" in refused.err
     Path("carob.toml").write_text('[effects]\nissue_refund = ["refunded"]\n')
-    assert carob("effects", journal).out.startswith("claim   A: refunded (issue_refund): I have refunded A-9.")
+    assert carob("audit", "--claims", journal).out.startswith(
+        "claim   A: refunded (issue_refund): I have refunded A-9."
+    )
 
 
 def test_what_an_agent_says_cannot_write_on_the_terminal(carob: Carob) -> None:
@@ -53,4 +55,4 @@ def test_what_an_agent_says_cannot_write_on_the_terminal(carob: Carob) -> None:
     }
     Path("desk.carob.json").write_text(json.dumps(suite))
     carob("run", "desk.carob.json", "-t", traces(A="I have paid \x1b[31m it."))
-    assert "\x1b" not in carob("effects", str(journal_of("carob-results"))).out
+    assert "\x1b" not in carob("audit", "--claims", str(journal_of("carob-results"))).out

@@ -97,14 +97,16 @@ ALL = ("run", "suite.json", "-t", "replay:traces.jsonl")
         pytest.param([*ALL, "--ray-address", "auto"], 4, "nothing runs there", id="4-nothing-on-ray"),
         pytest.param([*ALL, "--cases", "PASSS"], 4, "Did you mean 'PASS'?", id="4-unknown-case"),
         pytest.param(["rescore", "suite.json"], 4, "not a journal", id="4-no-journal"),
-        pytest.param(["validate", "suite.json", "bad.json"], 4, "bad.json:1:1: not JSON", id="4-validate"),
-        pytest.param(["list", "bad.json"], 4, "bad.json:1:1: not JSON", id="4-list"),
+        pytest.param(["lint", "--errors-only", "suite.json", "bad.json"], 4, "bad.json:1:1: not JSON", id="4-validate"),
+        pytest.param(["run", "--list", "bad.json"], 4, "bad.json:1:1: not JSON", id="4-list"),
         pytest.param(["frobnicate"], 4, "No such command 'frobnicate'", id="4-unknown-command"),
         pytest.param([], 4, "Usage: carob", id="4-no-command"),
         pytest.param([*ALL, "--category", "none"], 5, "no case is selected", id="5-category"),
         pytest.param([*ALL, "--cases", " , "], 5, "no case is selected", id="5-no-names"),
-        pytest.param(["validate", "suite.json"], 0, "suite.json: eval-set 0.3, 7 cases, 15 checks", id="0-validate"),
-        pytest.param(["self-test"], 0, "SELF-TEST PASS", id="0-self-test"),
+        pytest.param(
+            ["lint", "--errors-only", "suite.json"], 0, "suite.json: eval-set 0.3, 7 cases, 15 checks", id="0-validate"
+        ),
+        pytest.param(["audit", "--self"], 0, "SELF-TEST PASS", id="0-self-test"),
         pytest.param(["--version"], 0, "carob 0", id="0-version"),
         pytest.param(["--help"], 0, "Exit codes:", id="0-help"),
     ],
@@ -141,8 +143,8 @@ def test_every_command_has_the_same_codes(carob: Carob, flags: list[str], file: 
     again = ("--results-dir", "again")
     assert [
         carob(*ALL, "--cases", "PASS,PARTIAL", *again, *flags).code,
-        carob("resume", journal, *again, *flags).code,
-        carob("rerun", journal, *again, *flags).code,
+        carob("run", "--resume", journal, *again, *flags).code,
+        carob("run", "--failed", journal, *again, *flags).code,
         carob("rescore", journal, *again, *flags).code,
     ] == [code] * 4
 
@@ -285,7 +287,7 @@ def test_a_bug_of_our_own_is_3_with_its_traceback(
         raise ZeroDivisionError("ours")
 
     monkeypatch.setattr(listing, "rows", broken)
-    assert main.run(["list", write("suite.json", eval_set())]) == 3
+    assert main.run(["run", "--list", write("suite.json", eval_set())]) == 3
     err = capsys.readouterr().err
     assert "ZeroDivisionError: ours" in err
     assert err.endswith("carob: this is a bug in Carob; please report it with the lines above\n")

@@ -114,14 +114,14 @@ def project(*names: str, **more: str) -> None:
 def test_every_command_takes_a_format_of_the_project(carob: Carob) -> None:
     project("lines")
     suite = write("greet.lines", "@python:agent.py:greet\nHi there. => Hello\nBye. => !cheerio\n")
-    assert carob("validate", suite).out == "greet.lines: lines 2, 2 cases, 4 checks\n"
-    assert carob("list", suite).out == "line-2\t\tHi there.\nline-3\t\tBye.\n"
+    assert carob("lint", "--errors-only", suite).out == "greet.lines: lines 2, 2 cases, 4 checks\n"
+    assert carob("run", "--list", suite).out == "line-2\t\tHi there.\nline-3\t\tBye.\n"
     ran = carob("run", suite)
     assert ran.statuses == {"line-2": "PASS", "line-3": "PASS"}, ran
     assert carob("lint", suite).code == 0
     audit = carob("audit", str(journal_of()), "--min-kill", "0")
     assert "answer-emptied" in audit.out, audit
-    assert json.loads(carob("schema", "lines").out)["title"] == "lines"
+    assert json.loads(carob("lint", "--schema", "lines").out)["title"] == "lines"
     assert "carob: 1\ncases:\n  - id: line-2\n    prompt: Hi there.\n" in carob("convert", suite).out
 
 
@@ -148,7 +148,7 @@ def test_lint_and_problems_tell_the_place_of_the_check(carob: Carob) -> None:
         "Hi. => ?must_sey_any a=b\nHo. => ?must_say_any phrase=b\nHu. => ?must_say_any phrases=b\nHa.\n"
         'He. => {"min_words": "x"}\n',
     )
-    assert carob("validate", wrong).err.splitlines() == [
+    assert carob("lint", "--errors-only", wrong).err.splitlines() == [
         "b.lines:1:8 lines[1].words: no check is called 'must_sey_any'. Did you mean 'must_say_any'? [unknown-check]",
         "b.lines:2:8 lines[2].words: must_say_any has no argument 'phrase'. Did you mean 'phrases'? [unknown-argument]",
         "b.lines:3:8 lines[3].words: must_say_any: Expected `array`, got `str` - at `$.phrases`. [invalid-value]",
@@ -166,25 +166,25 @@ def test_another_file_belongs_to_the_suite(carob: Carob) -> None:
     write("more.txt", "Hi. => Hello!")
     carob("run", suite, "-t", "python:agent.py:greet", "--results-dir", "second")
     assert json.loads(journal_of("second").read_text().splitlines()[0])["suite_sha256"] != first
-    assert "[outside]" in carob("validate", write("b.lines", "<../more.txt\n")).err
-    assert "missing-file" in carob("validate", write("c.lines", "<none.txt\n")).err
+    assert "[outside]" in carob("lint", "--errors-only", write("b.lines", "<../more.txt\n")).err
+    assert "missing-file" in carob("lint", "--errors-only", write("c.lines", "<none.txt\n")).err
 
 
 def test_a_quick_list_of_the_format_is_taken(carob: Carob) -> None:
     project("quick")
-    assert carob("list", write("a.lines", "")).out == "quick\t\tlisted without reading\n"
+    assert carob("run", "--list", write("a.lines", "")).out == "quick\t\tlisted without reading\n"
 
 
 def test_a_format_of_the_project_is_asked_before_ours(carob: Carob) -> None:
     suite = write("s.lines", json.dumps(eval_set(case())))
-    assert carob("list", suite).out.startswith("A\t")
+    assert carob("run", "--list", suite).out.startswith("A\t")
     project("quick")
-    assert carob("list", suite).out.startswith("quick\t")
+    assert carob("run", "--list", suite).out.startswith("quick\t")
 
 
 def test_two_formats_that_recognise_one_file_are_refused(carob: Carob) -> None:
     project("lines", "greedy")
-    said = carob("validate", write("a.lines", LINES)).err
+    said = carob("lint", "--errors-only", write("a.lines", LINES)).err
     assert said == (
         "a.lines:1:1: the formats lines and greedy both recognise this file. "
         "Remove one of them, or narrow what it recognises. [ambiguous-format]\n"
@@ -193,7 +193,7 @@ def test_two_formats_that_recognise_one_file_are_refused(carob: Carob) -> None:
 
 def test_a_document_of_no_format_names_those_there_are(carob: Carob) -> None:
     project("lines")
-    said = carob("validate", write("a.json", "{}")).err
+    said = carob("lint", "--errors-only", write("a.json", "{}")).err
     assert "an object with 'carob: 1' and 'cases' or 'rules' (Carob 1), an object with 'cases' (eval set), " in said
     assert "(golden QA) or a .lines file (lines). Files of bfcl, " in said
 
@@ -211,7 +211,7 @@ def test_a_document_of_no_format_names_those_there_are(carob: Carob) -> None:
 )
 def test_a_broken_format_is_told_with_its_place(carob: Carob, name: str, said: str) -> None:
     project(name)
-    ran = carob("validate", write("a.lines", LINES))
+    ran = carob("lint", "--errors-only", write("a.lines", LINES))
     assert ran.code == 4
     assert said in ran.err
     assert ran.err.startswith(("carob: a.lines: ", f"carob: {Path('carob.toml').resolve()}:2: ")), ran.err
@@ -227,7 +227,7 @@ def test_a_broken_format_is_told_with_its_place(carob: Carob, name: str, said: s
 )
 def test_what_is_not_a_format_is_told_at_its_line(carob: Carob, name: str, spec: str, said: str) -> None:
     project(**{name: spec})
-    ran = carob("validate", write("a.lines", LINES))
+    ran = carob("lint", "--errors-only", write("a.lines", LINES))
     assert (ran.code, "carob.toml:2: " in ran.err) == (4, True), ran.err
     assert said in ran.err
 
@@ -235,13 +235,13 @@ def test_what_is_not_a_format_is_told_at_its_line(carob: Carob, name: str, spec:
 def test_a_format_cannot_have_the_name_of_ours(carob: Carob) -> None:
     write("formats.py", FORMATS.replace('"greedy"', '"golden"'))
     write("carob.toml", '[formats]\ngolden = "python:formats.py:Greedy"\n')
-    ran = carob("validate", write("a.lines", LINES))
+    ran = carob("lint", "--errors-only", write("a.lines", LINES))
     assert "carob.toml:2: there is another format called 'golden'. Give it another name." in ran.err
 
 
 def test_a_table_of_formats_holds_names_of_code(carob: Carob) -> None:
     write("carob.toml", "[formats]\nlines = 3\n")
-    assert "carob.toml:2: the format is a number." in carob("validate", write("a.lines", LINES)).err
+    assert "carob.toml:2: the format is a number." in carob("lint", "--errors-only", write("a.lines", LINES)).err
 
 
 def test_a_conversion_to_other_cases_is_refused(carob: Carob) -> None:
@@ -259,7 +259,7 @@ def test_a_case_of_which_nothing_can_be_converted_is_skipped(carob: Carob) -> No
 
 def test_an_unknown_name_is_told_for_a_schema(carob: Carob) -> None:
     project("lines")
-    ran = carob("schema", "linse")
+    ran = carob("lint", "--schema", "linse")
     assert (ran.code, ran.err) == (
         4,
         "carob: no suite format is called 'linse'. Did you mean 'lines'? [unknown-format]\n",
@@ -281,7 +281,7 @@ def test_the_format_of_the_example_package_in_one_file(carob: Carob) -> None:
     write("p.yaml", scene.format(at=0.76))
     assert carob(*run, "--results-dir", "second").statuses == {"a": "FAIL"}
     write("p.yaml", scene.format(at=2).replace("says: sorry", "sais: sorry"))
-    assert carob("validate", "p.yaml").err.splitlines() == [
+    assert carob("lint", "--errors-only", "p.yaml").err.splitlines() == [
         "p.yaml:5:14 scenes[0].passes_at: must be at most 1, found 2. [out-of-range]",
         "p.yaml:8:6 scenes[0].agent[1].sais: unknown field. Did you mean 'says'? [unknown-field]",
     ]

@@ -1,4 +1,4 @@
-"""`carob list` and `carob validate`: reading suites without running anything."""
+"""`carob run --list` and `carob lint --errors-only`: reading suites without running anything."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ROWS = eval_set(case("A", category="x", prompt="First?"), case("B", prompt="two\
 )
 def test_list(carob: Carob, name: str, content: object) -> None:
     file = write(name, content)
-    ran = carob("list", file)
+    ran = carob("run", "--list", file)
     assert carob("run", file, "--list") == ran
     assert (ran.code, ran.err) == (0, "")
     assert ran.out == "A\tx\tFirst?\nB\t\ttwo\\n\\tlines \\x1b[31m\n"
@@ -44,7 +44,7 @@ def test_list(carob: Carob, name: str, content: object) -> None:
 
 def test_list_of_several_suites(carob: Carob) -> None:
     first_suite, two = write("one.json", eval_set(case("A"))), write("two.json", eval_set(case("B")))
-    assert carob("list", first_suite, two).out == "A\t\tprompt of A\nB\t\tprompt of B\n"
+    assert carob("run", "--list", first_suite, two).out == "A\t\tprompt of A\nB\t\tprompt of B\n"
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_list_of_several_suites(carob: Carob) -> None:
     ],
 )
 def test_list_says_what_is_wrong(carob: Carob, content: object, slug: str) -> None:
-    ran = carob("list", write("s.json", content))
+    ran = carob("run", "--list", write("s.json", content))
     assert (ran.code, ran.out) == (4, "")
     assert f"[{slug}]" in ran.err
 
@@ -68,7 +68,8 @@ def test_validate_reports_every_problem_of_every_file(carob: Carob) -> None:
         case("A", expected={"must_not_sya": ["x"], "outcome": "tool_sucess"}), case("A"), case("C", expected={})
     )
     ran = carob(
-        "validate",
+        "lint",
+        "--errors-only",
         write("bad.json", json.dumps(bad)),
         write("good.json", eval_set()),
         "gone.json",
@@ -90,25 +91,25 @@ def test_a_problem_stands_at_its_line_and_column(carob: Carob) -> None:
     write(
         "s.json", '{"version": "0.3",\n "cases": [\n  {"id": "A", "prompt": "p",\n   "expected": {"must_say": ["x"]}}]}'
     )
-    ran = carob("validate", "s.json")
+    ran = carob("lint", "--errors-only", "s.json")
     assert ran.err == (
         "s.json:4:17 cases[0].expected.must_say: unknown field. Did you mean 'must_say_any'? [unknown-field]\n"
     )
 
 
-@pytest.mark.parametrize("command", ["validate", "run"])
+@pytest.mark.parametrize("command", ["lint --errors-only", "run"])
 def test_warnings_do_not_fail_a_suite(carob: Carob, command: str) -> None:
     suite: dict[str, Any] = eval_set(case(expected={"required_sources": ["github"]}), version="0.1")
     target = ["-t", "python:agent.py:greet"] if command == "run" else []
-    ran = carob(command, write("s.json", suite), *target)
-    assert ran.code == (0 if command == "validate" else 1)
+    ran = carob(*command.split(), write("s.json", suite), *target)
+    assert ran.code == (0 if command != "run" else 1)
     assert "warning: this field is new in version 0.2, the suite says 0.1" in ran.err
 
 
-@pytest.mark.parametrize("command", ["validate", "lint", "list"])
+@pytest.mark.parametrize("command", ["lint --errors-only", "lint", "run --list"])
 def test_names_of_files_and_cases_cannot_steer_the_terminal(carob: Carob, command: str) -> None:
     hostile = "b\u202ec"
-    ran = carob(command, write("a\x1b[31m\u202e.json", eval_set(case(hostile, category=hostile))))
+    ran = carob(*command.split(), write("a\x1b[31m\u202e.json", eval_set(case(hostile, category=hostile))))
     assert ran.code == 0
     assert not {"\x1b", "\u202e"} & {*ran.out, *ran.err}
     assert r"\u202e" in ran.out

@@ -87,13 +87,13 @@ CONVERSATION = "cases: [{id: a, turns: [{prompt: hi, expected: {must_say_any: [x
     ],
 )
 def test_one_problem_with_its_fix(carob: Carob, suite: str, message: str) -> None:
-    ran = carob("validate", write("suite.yaml", suite))
+    ran = carob("lint", "--errors-only", write("suite.yaml", suite))
     assert ran.code == 4
     assert [line.partition(": ")[2] for line in ran.err.splitlines()] == [message]
 
 
 def test_eval_set_without_version_is_asked_about_carob_1(carob: Carob) -> None:
-    ran = carob("validate", write("suite.yaml", CASE))
+    ran = carob("lint", "--errors-only", write("suite.yaml", CASE))
     assert ran.code == 0
     assert "Write 'carob: 1' at the top for a suite in Carob's own format" in ran.err
 
@@ -106,7 +106,7 @@ def test_missing_file_names_the_nearest_one(carob: Carob, typed: str, meant: str
     for name in ("shop.yaml", "evals/shop.yaml", "evals/returns.yaml"):
         write(name, "carob: 1\n" + CASE)
     fix = f"Did you mean '{meant}'?" if meant else "Check the path."
-    assert carob("validate", typed).err == f"carob: {typed}: no such file. {fix} [missing-file]\n"
+    assert carob("lint", "--errors-only", typed).err == f"carob: {typed}: no such file. {fix} [missing-file]\n"
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,9 @@ def test_reports_are_named_by_their_suite(carob: Carob, name: str, content: str,
     }
 
 
-@pytest.mark.parametrize("command", ["view", "history", "compare @last @last", "rerun --last", "baseline set @last"])
+@pytest.mark.parametrize(
+    "command", ["view", "compare --history", "compare @last @last", "run --failed", "compare --save @last"]
+)
 def test_folder_of_eval_sets_is_named_only_where_they_are(carob: Carob, command: str) -> None:
     assert ".claude" not in carob(*command.split()).err
     Path(".claude/evals").mkdir(parents=True)
@@ -228,7 +230,7 @@ def test_articles_follow_their_noun() -> None:
     ],
 )
 def test_yaml_that_is_refused_says_what_to_write(carob: Carob, line: str, fix: str) -> None:
-    ran = carob("validate", write("s.yaml", f"carob: 1\ncases:\n  - id: a\n{line}\n"))
+    ran = carob("lint", "--errors-only", write("s.yaml", f"carob: 1\ncases:\n  - id: a\n{line}\n"))
     assert (ran.code, ran.err.count("\n")) == (4, 1)
     assert fix in ran.err
 
@@ -253,7 +255,7 @@ def test_yaml_that_is_refused_says_what_to_write(carob: Carob, line: str, fix: s
     ],
 )
 def test_json_that_is_refused_says_what_to_write(carob: Carob, text: str, fix: str) -> None:
-    ran = carob("validate", write("s.json", text))
+    ran = carob("lint", "--errors-only", write("s.json", text))
     assert (ran.code, ran.err.count("\n")) == (4, 1)
     assert fix in ran.err
 
@@ -320,7 +322,7 @@ def test_the_word_of_another_tool_is_understood(carob: Carob, typed: str, name: 
         ("check c.jsonl --max-broken 5", "'5' is not a share, such as 0.5% or 0.005."),
         ("run s.yaml --parallel 4", "No such option '--parallel'. Did you mean '--workers'?"),
         ("run --eval-file s.yaml --cases a", "The file is an argument: `carob run s.yaml --cases a"),
-        ("list --eval-file=s.yaml", "The file is an argument: `carob list s.yaml`."),
+        ("list --eval-file=s.yaml", "The file is an argument: `carob run --list s.yaml`."),
         ("run s.yaml --case a", "Did you mean '--cases A,B'?"),
         ("run s.yaml --model small", "Did you mean '--option KEY=VALUE'?"),
         ("check c.jsonl --policy p.yaml", "Did you mean '--rules FILE'?"),
@@ -354,7 +356,7 @@ def test_journals_that_are_not_there(carob: Carob) -> None:
     carob("run", write("s.json", eval_set(case())), "-t", traces(A="x"))
     (journal,) = Path("carob-results").glob("*.jsonl")
     assert f"Did you mean '{journal}'?" in carob("audit", "carob-results/s.jsonl").err
-    assert "Name a journal in it, a .jsonl file." in carob("rerun", "carob-results").err
+    assert "Name a journal in it, a .jsonl file." in carob("run", "--failed", "carob-results").err
 
 
 @pytest.mark.parametrize(
@@ -439,7 +441,7 @@ def test_a_name_that_carob_lacks_is_likened_to_those_it_has() -> None:
 )
 def test_a_rule_that_is_refused_says_what_to_write(carob: Carob, rule: str, fix: str) -> None:
     write("policy.yaml", "carob: 1\nrules: []\n")
-    ran = carob("validate", write("suite.yaml", f"carob: 1\nrules:\n  - {rule}\n{CASE}"))
+    ran = carob("lint", "--errors-only", write("suite.yaml", f"carob: 1\nrules:\n  - {rule}\n{CASE}"))
     assert (ran.code, ran.err.count("\n")) == (4, 1)
     assert fix in ran.err
 
@@ -449,7 +451,9 @@ def test_a_rule_that_is_refused_says_what_to_write(carob: Carob, rule: str, fix:
 )
 def test_a_matcher_without_its_sign_is_asked_about(carob: Carob, amount: str, warns: bool) -> None:
     expected = f"{{tool_calls: [{{tool: pay, arguments: {{amount: {amount}}}}}]}}"
-    ran = carob("validate", write("s.yaml", f"carob: 1\ncases: [{{id: a, prompt: p, expected: {expected}}}]\n"))
+    ran = carob(
+        "lint", "--errors-only", write("s.yaml", f"carob: 1\ncases: [{{id: a, prompt: p, expected: {expected}}}]\n")
+    )
     assert (ran.code, "arguments.amount.lte: warning:" in ran.err) == (0, warns)
     assert ("Did you mean '$lte'? If not, write it under '$eq'." in ran.err) is warns
 
@@ -498,7 +502,7 @@ def test_a_matrix_shows_no_secret_and_names_what_to_write(carob: Carob) -> None:
         ("run evals -t python:agent.py:ask", "such as 'evals/shop.yaml'."),
         ("coverage carob-results s.yaml", "It has journals of runs: name the suite here"),
         ("run test_desk.py -t python:agent.py:ask", "Run it with pytest, where `carob.check` judges"),
-        ("run s.yaml -t http://127.0.0.1:9/chat", "Let `carob inspect http://127.0.0.1:9/chat --write` find"),
+        ("run s.yaml -t http://127.0.0.1:9/chat", "Let `carob init --inspect http://127.0.0.1:9/chat --write` find"),
         ("draft notes.txt", "not a recording, which has one JSON object on each line"),
         ("guard log carob-results", "Name a file that a guard wrote."),
         ("guard mcp p.yaml -- no-such-server", "there is no program 'no-such-server'."),

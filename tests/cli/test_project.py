@@ -84,27 +84,27 @@ def test_a_function_is_a_field_of_expected(carob: Carob, workers: str) -> None:
 def test_it_holds_wherever_traces_are_judged(carob: Carob) -> None:
     project(polite="python:checks.py:polite")
     suite_file = suite(polite=["hello"], outcome="response_only")
-    assert "1 case, 2 checks" in carob("validate", suite_file).out
+    assert "1 case, 2 checks" in carob("lint", "--errors-only", suite_file).out
     assert carob("run", suite_file, *GREET, "--results-dir", "first").statuses == {"A": "PASS"}
     journal = str(journal_of("first"))
     assert carob("rescore", journal).statuses == {"A": "PASS"}
     assert carob("rescore", journal, "--suite", suite(polite=["bye"])).statuses == {"A": "FAIL"}
-    assert carob("resume", journal, "--results-dir", "more").statuses == {"A": "FAIL"}
+    assert carob("run", "--resume", journal, "--results-dir", "more").statuses == {"A": "FAIL"}
     audit = carob("audit", journal, "--min-kill", "0")
     assert "answer-emptied" in audit.out, audit
     assert carob("lint", suite_file).code == 0
-    properties = json.loads(carob("schema", "eval-set").out)["$defs"]["Expected"]["properties"]
+    properties = json.loads(carob("lint", "--schema", "eval-set").out)["$defs"]["Expected"]["properties"]
     assert properties["polite"]["items"] == {"type": "string"}
     assert properties["polite"]["description"] == "The answer holds one of these words."
 
 
 def test_another_folder_is_another_project(carob: Carob, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     project(polite="python:checks.py:polite")
-    assert carob("validate", suite(polite=["hello"])).code == 0
+    assert carob("lint", "--errors-only", suite(polite=["hello"])).code == 0
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path / "other")
     write("carob.toml", "")
-    assert "unknown field" in carob("validate", "../s.json").err
+    assert "unknown field" in carob("lint", "--errors-only", "../s.json").err
 
 
 def test_an_agent_that_goes_elsewhere_takes_the_checks_along(carob: Carob) -> None:
@@ -126,14 +126,14 @@ def test_an_agent_that_goes_elsewhere_takes_the_checks_along(carob: Carob) -> No
 )
 def test_its_value_has_the_type_that_it_asks_for(carob: Carob, value: Any, line: str) -> None:
     project(polite="python:checks.py:polite")
-    ran = carob("validate", suite(polite=value))
+    ran = carob("lint", "--errors-only", suite(polite=value))
     assert ran.code == 4
     assert line in ran.err
 
 
 def test_a_slip_in_its_name_is_told(carob: Carob) -> None:
     project(polite="python:checks.py:polite")
-    assert "unknown field. Did you mean 'polite'?" in carob("validate", suite(polit=["a"])).err
+    assert "unknown field. Did you mean 'polite'?" in carob("lint", "--errors-only", suite(polit=["a"])).err
 
 
 @pytest.mark.parametrize(
@@ -227,21 +227,21 @@ def test_it_tells_itself_that_nothing_can_fail_it(carob: Carob) -> None:
 @pytest.mark.parametrize("text", ["checks = 3\n", "[checks]\nmine = 3\n", "[checks.mine]\nuse = 'a'\n"])
 def test_a_table_of_another_shape(carob: Carob, text: str) -> None:
     write("carob.toml", text)
-    ran = carob("validate", suite(must_say_any=["hello"]))
+    ran = carob("lint", "--errors-only", suite(must_say_any=["hello"]))
     assert (ran.code, len(ran.err.splitlines())) == (4, 1)
     assert "carob.toml" in ran.err
     assert "Write it as" in ran.err
 
 
 def test_its_examples_are_proved(carob: Carob) -> None:
-    before = int(carob("self-test").out.split()[0])
+    before = int(carob("audit", "--self").out.split()[0])
     project(polite="python:checks.py:polite")
-    ran = carob("self-test")
+    ran = carob("audit", "--self")
     assert (ran.code, int(ran.out.split()[0])) == (0, before + 3)
     write("checks.py", CHECKS.replace('"No.", False', '"No.", True'))
     Path("checks.py").rename("others.py")
     write("carob.toml", '[checks]\npolite = "python:others.py:polite"\n')
-    ran = carob("self-test")
+    ran = carob("audit", "--self")
     assert ran.code == 1
     assert "polite example 2: expected passed, found failed" in ran.err
     assert "polite shows how it can come out: expected passed, failed, found passed" in ran.err

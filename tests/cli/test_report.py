@@ -52,7 +52,7 @@ def test_stdout_takes_nothing_but_the_report(carob: Carob, journal: str) -> None
 
 
 def test_several_runs_in_one_file_or_in_a_folder(carob: Carob, journal: str) -> None:
-    carob("rerun", journal)
+    carob("run", "--failed", journal)
     assert carob("report", "carob-results", "-f", "junit", "-o", "all.xml").code == 0
     assert [suite.tests for suite in junitparser.JUnitXml.fromfile("all.xml")] == [2, 2]
     ran = carob("report", "carob-results", "-f", "markdown", "-o", "pages/")

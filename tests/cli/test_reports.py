@@ -53,13 +53,13 @@ def test_a_further_report(carob: Carob, command: str) -> None:
     assert beside.read_text() == Path("mine.log").read_text() == "A PASS\nB FAIL\n"
 
 
-@pytest.mark.parametrize("command", ["run", "rescore", "rerun"])
+@pytest.mark.parametrize("command", ["run", "rescore", "run --failed"])
 @pytest.mark.parametrize("agent", ["greet", "mute"], ids=["passing", "failing"])
 def test_a_report_that_fails_leaves_summary_journal_and_the_others(carob: Carob, command: str, agent: str) -> None:
     arguments = ["run", write("s.json", eval_set()), "-t", f"python:agent.py:{agent}"]
     if command != "run":
         carob(*arguments, "--results-dir", "first")
-        arguments = [command, str(journal_of("first")), "--results-dir", "carob-results"]
+        arguments = [*command.split(), str(journal_of("first")), "--results-dir", "carob-results"]
     ran = carob(*arguments, "--report", "broken", "--report", "ids")
     assert ran.code == 3
     assert ("1 passed" if agent == "greet" else "1 failed") in ran.out

@@ -1,4 +1,4 @@
-"""`carob schema` and `carob self-test`."""
+"""`carob lint --schema` and `carob audit --self`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DECISION = {"id": "A", "input": "p", "expected": {"tools_used": []}}
     ],
 )
 def test_schema(carob: Carob, kind: str, good: Any, bad: Any) -> None:
-    ran = carob("schema", kind)
+    ran = carob("lint", "--schema", kind)
     assert (ran.code, ran.err) == (0, "")
     checker = jsonschema.Draft202012Validator(json.loads(ran.out))
     checker.check_schema(checker.schema)
@@ -49,7 +49,7 @@ def test_schema(carob: Carob, kind: str, good: Any, bad: Any) -> None:
     ],
 )
 def test_schema_of_what(carob: Carob, arguments: list[str], said: str) -> None:
-    ran = carob("schema", *arguments)
+    ran = carob("lint", "--schema", *arguments)
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (4, "", 1)
     assert said in ran.err
 
@@ -58,7 +58,7 @@ def test_schema_of_what(carob: Carob, arguments: list[str], said: str) -> None:
 def test_schema_is_written_for_editors(carob: Carob, before: str) -> None:
     text = "carob: 1\ncases: [{id: A, prompt: hi, expected: {must_say_any: [hello]}}]\n"
     suite = Path(write("evals/desk.yaml", before + text))
-    ran = carob("schema", "--write", "--suite", str(suite))
+    ran = carob("lint", "--schema", "--write", "--suite", str(suite))
     assert (ran.code, ran.out) == (0, "carob-1.schema.json\nevals/desk.yaml\n")
     line, rest = suite.read_text().split("\n", 1)
     assert line == "# yaml-language-server: $schema=../carob-1.schema.json"
@@ -66,11 +66,11 @@ def test_schema_is_written_for_editors(carob: Carob, before: str) -> None:
     checker = jsonschema.Draft202012Validator(json.loads(Path("evals", line.partition("=")[2]).read_text()))
     assert checker.is_valid(yaml.safe_load(text))
     assert not checker.is_valid(yaml.safe_load(text.replace("expected", "expectd")))
-    assert carob("validate", str(suite)).code == 0
+    assert carob("lint", "--errors-only", str(suite)).code == 0
 
 
 def test_self_test_passes(carob: Carob) -> None:
-    ran = carob("self-test")
+    ran = carob("audit", "--self")
     assert (ran.code, ran.err) == (0, "")
     first, last = ran.out.splitlines()
     count = sum(len(check.examples) for check in OWN.values())
@@ -87,7 +87,7 @@ def test_a_check_that_always_says_the_same_is_found_out(
         return CheckResult(self.name, self.group, status)
 
     monkeypatch.setattr(check, "judge", judge)
-    ran = carob("self-test")
+    ran = carob("audit", "--self")
     assert ran.code == 1
     assert ran.out.splitlines()[-1] == "SELF-TEST FAIL"
     assert any(line.startswith(f"{check.name} example ") for line in ran.err.splitlines())
@@ -98,7 +98,7 @@ def test_a_check_that_raises_is_found_out(carob: Carob, monkeypatch: pytest.Monk
         raise ZeroDivisionError
 
     monkeypatch.setattr(next(iter(OWN.values())), "judge", judge)
-    ran = carob("self-test")
+    ran = carob("audit", "--self")
     assert ran.code == 1
     assert "outcome example 1: expected passed, found error" in ran.err
 
@@ -106,13 +106,13 @@ def test_a_check_that_raises_is_found_out(carob: Carob, monkeypatch: pytest.Monk
 def test_a_check_without_a_failing_example_is_found_out(carob: Carob, monkeypatch: pytest.MonkeyPatch) -> None:
     check = next(iter(OWN.values()))
     monkeypatch.setattr(check, "examples", [e for e in check.examples if e.status is not Status.FAILED])
-    ran = carob("self-test")
+    ran = carob("audit", "--self")
     assert ran.code == 1
     assert "outcome shows how it can come out: expected passed, failed, found passed" in ran.err
 
 
 def test_scoring_that_lets_everything_through_is_found_out(carob: Carob, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verdicts, "soft_score", lambda groups, rules: SoftScore(1.0, rules.threshold, True))
-    ran = carob("self-test")
+    ran = carob("audit", "--self")
     assert ran.code == 1
     assert "scoring of 'pff'" in ran.err

@@ -73,24 +73,24 @@ def test_a_suite_whose_path_is_secret(carob: Carob) -> None:
     suite = write("sk-super'secret\\42/suite.json", eval_set())
     carob("run", suite, "-t", "python:agent.py:greet", "--results-dir", "out")
     assert hidden(written("out"))
-    ran = carob("resume", str(journal_of("out")))
+    ran = carob("run", "--resume", str(journal_of("out")))
     assert (ran.code, ran.err.count("\n")) == (4, 1)
     assert "name it with --suite" in ran.err
-    assert carob("resume", str(journal_of("out")), "--suite", suite).code == 0
+    assert carob("run", "--resume", str(journal_of("out")), "--suite", suite).code == 0
 
 
 @pytest.mark.usefixtures("secret")
-@pytest.mark.parametrize("command", ["resume", "rerun"])
+@pytest.mark.parametrize("command", ["--resume", "--failed"])
 def test_going_on_needs_the_target_again(carob: Carob, command: str) -> None:
     target = f'{program()} --key "{SECRET}"'
     suite = write("suite.json", eval_set(told("A"), told("B", must_say_any=["hello"])))
     carob("run", suite, "-t", target, "--results-dir", "first")
     journal = str(journal_of("first"))
-    ran = carob(command, journal)
+    ran = carob("run", command, journal)
     assert (ran.code, ran.out, ran.err.count("\n")) == (4, "", 1)
     assert "the target contains a secret, which is not in the journal. Give it with --target" in ran.err
-    ran = carob(command, journal, "-t", target, "--results-dir", "again")
-    assert f"kept {1 + (command == 'resume')} finished case" in ran.err
+    ran = carob("run", command, journal, "-t", target, "--results-dir", "again")
+    assert f"kept {1 + (command == '--resume')} finished case" in ran.err
     assert hidden(written("again"))
 
 

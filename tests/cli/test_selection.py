@@ -34,14 +34,14 @@ def suite(path: str = "desk.json", **cases: dict[str, Any]) -> str:
 )
 def test_run_and_list_choose_alike(carob: Carob, arguments: list[str], chosen: list[str]) -> None:
     target = traces(**dict.fromkeys(CASES, "hello"))
-    listed = carob("list", suite(), *arguments)
+    listed = carob("run", "--list", suite(), *arguments)
     assert [line.split("\t")[0] for line in listed.out.splitlines()] == chosen
     ran = carob("run", "desk.json", "--target", target, "--workers", "0", *arguments)
     assert (ran.code, list(ran.statuses)) == (ExitCode.OK, chosen)
 
 
 def test_a_keyword_that_cannot_be_read(carob: Carob) -> None:
-    for command in (["list", suite()], ["run", suite(), "--target", traces(greet="hello")]):
+    for command in (["run", "--list", suite()], ["run", suite(), "--target", traces(greet="hello")]):
         ran = carob(*command, "-k", "a and")
         assert (ran.code, ran.out) == (ExitCode.USAGE, "")
         assert ran.err.startswith("carob: -k 'a and', column 6: expected a name")
@@ -88,15 +88,13 @@ def test_the_last_run_is_run_again(carob: Carob) -> None:
     first = carob("run", suite(), "--target", recording, "--workers", "0", "--cases", "refund-*")
     assert (first.code, first.statuses) == (ExitCode.FAILED, {"refund-fr": "FAIL", "refund-de": "PASS"})
     traces(**dict.fromkeys(CASES, "hello"))
-    again = carob("rerun", "--last", "--workers", "0")
+    again = carob("run", "--failed", "--workers", "0")
     assert (again.code, again.statuses) == (ExitCode.OK, {"refund-fr": "PASS"})
     assert "run again for their status: refund-fr" in again.err
-    both = carob("rerun", "--last", "x.jsonl")
-    assert (both.code, "a journal cannot be combined with --last." in both.err) == (ExitCode.USAGE, True)
 
 
 def test_where_no_run_is_kept(carob: Carob) -> None:
-    ran = carob("rerun", "--last")
+    ran = carob("run", "--failed")
     assert (ran.code, "there is no run here" in ran.err) == (ExitCode.USAGE, True)
 
 
@@ -104,6 +102,6 @@ def test_a_run_that_stopped_tells_how_to_go_on(carob: Carob) -> None:
     recording = traces(**dict.fromkeys(CASES, "no"))
     ran = carob("run", suite(), "--target", recording, "--workers", "0", "--fail-fast")
     (journal,) = Path("carob-results").glob("*.jsonl")
-    assert f"\n  run the rest       carob resume {journal}\n" in ran.out
+    assert f"\n  run the rest       carob run --resume {journal}\n" in ran.out
     held = json.loads(journal.read_text().splitlines()[0])["options"]["selection"]
     assert held == {}

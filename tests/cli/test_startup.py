@@ -62,7 +62,7 @@ def python(code: str, *arguments: str) -> Any:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--version"], ["list", "suite.json"], ["--help"], ["list", "--help"], ["run", "--help"]],
+    [["--version"], ["run", "--list", "suite.json"], ["--help"], ["run", "--list", "--help"], ["run", "--help"]],
     ids=" ".join,
 )
 def test_quick_commands_load_nothing_heavy(arguments: list[str]) -> None:

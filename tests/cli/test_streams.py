@@ -35,10 +35,10 @@ def with_reader_gone(*arguments: str, err_too: bool = False) -> tuple[int, str]:
 
 
 COMMANDS = {
-    "list": (["list", "suite.json"], 0),
-    "schema": (["schema", "eval-set"], 0),
-    "self-test": (["self-test"], 0),
-    "validate-bad": (["validate", "suite.json", "bad.json"], 4),
+    "list": (["run", "--list", "suite.json"], 0),
+    "schema": (["lint", "--schema", "eval-set"], 0),
+    "self-test": (["audit", "--self"], 0),
+    "validate-bad": (["lint", "--errors-only", "suite.json", "bad.json"], 4),
     "run-that-fails": (RUN, 1),
     "help": (["--help"], 0),
 }
@@ -78,7 +78,7 @@ def test_a_reader_that_leaves_early() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this machine has no /dev/full")
-@pytest.mark.parametrize("arguments", [RUN, ["list", "suite.json"]], ids=["run", "list"])
+@pytest.mark.parametrize("arguments", [RUN, ["run", "--list", "suite.json"]], ids=["run", "list"])
 def test_an_output_that_is_full(arguments: list[str]) -> None:
     write("suite.json", MANY)
     with open("/dev/full", "w") as full:
@@ -105,7 +105,7 @@ def test_streams_that_are_closed(closed: str) -> None:
 def test_an_encoding_that_lacks_a_character() -> None:
     suite = write("suite.json", eval_set(case(prompt="✓", expected={"must_say_any": ["✓"]})))
     latin = {"PYTHONIOENCODING": "latin-1"}
-    assert process("list", suite, env=latin).stdout == "A\t\t\\u2713\n"
+    assert process("run", "--list", suite, env=latin).stdout == "A\t\t\\u2713\n"
     ran = process("run", suite, "-t", "python:agent.py:mute", "--workers", "0", env=latin)
     assert (ran.returncode, ran.stderr) == (1, "")
     assert "expected  '\\u2713'" in ran.stdout
@@ -115,8 +115,8 @@ def test_names_that_are_not_utf_8() -> None:
     write("suite.json", eval_set())
     name = b"caf\xe9.json"
     Path(os.fsdecode(name)).write_bytes(Path("suite.json").read_bytes())
-    assert process("list", name).returncode == 0
-    assert process("validate", name).stdout == "caf\\udce9.json: eval-set 0.3, 1 case, 2 checks\n"
+    assert process("run", "--list", name).returncode == 0
+    assert process("lint", "--errors-only", name).stdout == "caf\\udce9.json: eval-set 0.3, 1 case, 2 checks\n"
     ran = process("run", name, "-t", "python:agent.py:greet", "--workers", "0")
     assert (ran.returncode, ran.stderr) == (0, "")
     (journal,) = results()[".jsonl"]

@@ -20,7 +20,7 @@ CASES = ("checkout", "rooms", "cancel", "pool", "memory")
 def test_five_right_answers_pass_and_five_wrong_ones_do_not(carob: Carob, tmp_path: Path, chat: Chat) -> None:
     port = free_port()
     with serving(chat, tmp_path, port) as url:
-        inspected = carob("inspect", url, "--name", chat.name, "--write")
+        inspected = carob("init", "--inspect", url, "--name", chat.name, "--write")
         print(inspected.err, Path("carob.toml").read_text() if Path("carob.toml").exists() else "")
         assert inspected.code == 0
         right = carob("run", SUITE, "--target", chat.name)

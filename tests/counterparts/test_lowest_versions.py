@@ -26,11 +26,11 @@ print(*sorted(missing))
 OF_THE_USER = {"langchain", "ray"}
 """What a few modules need that only a user's project brings, or that is not installed here."""
 COMMANDS = (
-    (["self-test"], 0, "SELF-TEST PASS"),
+    (["audit", "--self"], 0, "SELF-TEST PASS"),
     (["init", "--example", "--yes"], 1, "2 passed, 1 failed"),
     (["run", "desk.carob.yaml"], 1, "2 passed, 1 failed"),
     (["run"], 4, "Missing argument 'SUITE...'"),
-    (["inspect", "python:desk.py:answer"], 0, "[targets.answer]"),
+    (["init", "--inspect", "python:desk.py:answer"], 0, "[targets.answer]"),
     (["check", "carob-results", "--suite", "desk.carob.yaml"], 1, "conversations"),
 )
 

@@ -44,12 +44,12 @@ def test_a_full_disk_ends_the_run_and_loses_nothing(tmp_path: Path) -> None:
     assert code == ExitCode.INTERNAL, out + err
     (line,) = err.splitlines()
     assert "No space left on device" in line
-    assert "Continue the run elsewhere: carob resume" in line
+    assert "Continue the run elsewhere: carob run --resume" in line
     (journal,) = journals(kept)
     finished = records(journal)
     assert 0 < len(finished) < 40
     assert not Journal(journal).torn
-    with Started("resume", journal, "--results-dir", tmp_path / "on", cwd=tmp_path) as run:
+    with Started("run", "--resume", journal, "--results-dir", tmp_path / "on", cwd=tmp_path) as run:
         code, out, err = run.ended()
     assert code == 0, err
     assert f"carob: kept {len(finished)} finished cases" in err

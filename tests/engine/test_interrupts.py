@@ -48,7 +48,7 @@ def test_one_signal_stops_gracefully(tmp_path: Path, number: signal.Signals, wor
     assert json.loads(report.read_bytes())["summary"]["incomplete"] == "interrupted"
     (journal,) = journals(tmp_path / "out")
     options = ("--timeout", 2, "--results-dir", tmp_path / "on")
-    with Started("resume", journal, *options, cwd=tmp_path) as run:
+    with Started("run", "--resume", journal, *options, cwd=tmp_path) as run:
         code, _, err = run.ended()
     assert code == 1
     assert "carob: kept 3 finished cases" in err

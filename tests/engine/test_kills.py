@@ -39,7 +39,7 @@ def started(tmp_path: Path, journal: Path | None) -> Started:
     env = {"CALLS": str(tmp_path / "calls")}
     if journal is None:
         return Started("run", tmp_path / "suite.json", "--target", target("agent"), *options, cwd=tmp_path, env=env)
-    return Started("resume", journal, *options, cwd=tmp_path, env=env)
+    return Started("run", "--resume", journal, *options, cwd=tmp_path, env=env)
 
 
 def kill_at_a_moment(run: Started, folder: Path, chance: random.Random) -> None:

@@ -120,7 +120,7 @@ def test_a_rerun_counts_what_it_keeps_and_leaves_nothing_of_the_bar(tmp_path: Pa
     with Started("run", suite, "--target", target("agent"), "--workers", 0, "--results-dir", "r", cwd=tmp_path) as run:
         run.ended()
     (journal,) = (tmp_path / "r").glob("*.jsonl")
-    code, written = on_a_terminal(["rerun", str(journal), "--workers", "0"], tmp_path)
+    code, written = on_a_terminal(["run", "--failed", str(journal), "--workers", "0"], tmp_path)
     assert code == 1
     assert re.search(r"\b[12]/2  1 kept", CONTROL.sub("", written))
     assert re.search(r"\x1b\[2K(\x1b\[[0-9;]*m)*carob: kept 1 finished case", written), "the bar makes room"

@@ -154,7 +154,7 @@ def test_a_cluster_that_is_started_here_and_then_lost(tmp_path: Path) -> None:
         assert run.left_behind() == []
     assert code == 2, out + err
     assert "the Ray cluster was lost" in out + err
-    assert "carob resume" in out + err
+    assert "carob run --resume" in out + err
     assert "Traceback" not in err
     assert len([*(tmp_path / "out").glob("*-results-*.json")]) == 1
     (journal,) = journals(tmp_path / "out")

@@ -58,7 +58,7 @@ def newest(tmp_path: Path) -> dict[str, CaseRecord]:
 
 
 def resume(carob: Carob, journal: Path, *options: object) -> tuple[int, str, str]:
-    return carob("resume", journal, "--workers", 0, *options)
+    return carob("run", "--resume", journal, "--workers", 0, *options)
 
 
 def test_only_what_is_missing_is_run(tmp_path: Path, carob: Carob, first: Path) -> None:
@@ -173,19 +173,19 @@ def test_another_timeout_is_no_change(tmp_path: Path, carob: Carob, first: Path)
     [("error,fail", ["b", "c"]), ("error", ["c"]), ("PASS", ["a", "d"]), ("partial", [])],
 )
 def test_rerun_by_status(tmp_path: Path, carob: Carob, first: Path, status: str, ran: list[str]) -> None:
-    _, _, err = carob("rerun", first, "--status", status, "--workers", 0)
+    _, _, err = carob("run", "--failed", first, "--status", status, "--workers", 0)
     assert called(tmp_path) == ran
     assert len(newest(tmp_path)) == 4
     assert ("run again for their status" in err) == bool(ran)
 
 
 def test_rerun_by_several_statuses(tmp_path: Path, carob: Carob, first: Path) -> None:
-    carob("rerun", first, "--status", "error", "--status", "pass", "--workers", 0)
+    carob("run", "--failed", first, "--status", "error", "--status", "pass", "--workers", 0)
     assert called(tmp_path) == ["a", "c", "d"]
 
 
 def test_rerun_without_a_status_takes_what_failed(tmp_path: Path, carob: Carob, first: Path) -> None:
-    carob("rerun", first, "--workers", 0)
+    carob("run", "--failed", first, "--workers", 0)
     assert called(tmp_path) == ["b", "c"]
 
 
@@ -214,7 +214,7 @@ def test_rerun_decides_over_all_repeats(
     given = ("--workers", 0, "--results-dir", "out")
     carob("run", "suite.json", "--target", "python:moody:answer", "--repeat", 4, *given)
     (before,) = journals(tmp_path / "out")
-    _, out, err = carob("rerun", before, "--status", status, *given)
+    _, out, err = carob("run", "--failed", before, "--status", status, *given)
     assert f"kept {4 * len(kept)} finished runs" in err
     ran = {line.split()[1] for line in out.splitlines() if "#" in line}
     assert ran == {"good", "mood"} - set(kept)
@@ -223,7 +223,7 @@ def test_rerun_decides_over_all_repeats(
 
 
 def test_rerun_of_an_unknown_status(carob: Carob, first: Path) -> None:
-    code, _, err = carob("rerun", first, "--status", "broken")
+    code, _, err = carob("run", "--failed", first, "--status", "broken")
     assert code == 4
     assert "use one or more of pass, fail, partial, error" in err
 
@@ -312,17 +312,17 @@ def test_a_verdict_by_another_suite_is_none_by_this_one(tmp_path: Path, carob: C
     (recorded,) = journals(tmp_path / "1")
     assert carob("rescore", recorded, "--suite", "draft.json", "--results-dir", "2")[0] == 0
     (rescored,) = journals(tmp_path / "2")
-    code, _, err = carob("resume", rescored, "--suite", "suite.json", "--workers", 0, "--results-dir", "3")
+    code, _, err = carob("run", "--resume", rescored, "--suite", "suite.json", "--workers", 0, "--results-dir", "3")
     assert (code, called(tmp_path)) == (1, ["b"])
     assert "changed since, run again: b" in err
-    code, _, err = carob("resume", rescored, "--suite", "draft.json", "--workers", 0, "--results-dir", "4")
+    code, _, err = carob("run", "--resume", rescored, "--suite", "draft.json", "--workers", 0, "--results-dir", "4")
     assert (code, called(tmp_path)) == (0, [])
     assert "kept 1 finished case" in err
 
 
 def test_a_journal_that_cannot_be_gone_on_from_leaves_nothing(tmp_path: Path, carob: Carob, first: Path) -> None:
     first.write_bytes(first.read_bytes().replace(b'"status":"PASS"', b'"status":"WAT"'))
-    code, _, err = carob("resume", first, "--workers", 0, "--results-dir", "other")
+    code, _, err = carob("run", "--resume", first, "--workers", 0, "--results-dir", "other")
     assert code == 4
     assert "a record cannot be read" in err
     assert list((tmp_path / "other").iterdir()) == []

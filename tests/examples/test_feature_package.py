@@ -66,7 +66,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
 
 def test_the_package_plugs_in_and_a_report_that_fails_loses_nothing(environment: Environment) -> None:
     suite, target = str(PACKAGE / "manners.json"), ("--target", "parrot:Hello")
-    proved = environment.carob("self-test")
+    proved = environment.carob("audit", "--self")
     assert proved.stdout.endswith("SELF-TEST PASS\n"), proved
 
     ran = environment.carob("run", suite, *target, "--report", "tsv=cases.tsv")
@@ -97,8 +97,8 @@ def test_the_package_plugs_in_and_a_report_that_fails_loses_nothing(environment:
 
 def test_every_command_takes_the_format_of_the_package(environment: Environment) -> None:
     suite, results = str(PACKAGE / "returns.yaml"), environment.folder / "playbooks"
-    assert environment.carob("validate", suite).stdout == f"{suite}: playbook, 2 cases, 7 checks\n"
-    assert environment.carob("list", suite).stdout.splitlines() == [
+    assert environment.carob("lint", "--errors-only", suite).stdout == f"{suite}: playbook, 2 cases, 7 checks\n"
+    assert environment.carob("run", "--list", suite).stdout.splitlines() == [
         "kettle\tscene\tI would like to return this kettle.",
         "angry\tscene\tThis is the third broken kettle!!",
     ]
@@ -120,7 +120,7 @@ def test_every_command_takes_the_format_of_the_package(environment: Environment)
     again = environment.carob("run", "returns.carob.yaml", "--target", "parrot:Hello", "--results-dir", "converted")
     assert "PASS     kettle" in again.stdout, again
     assert "FAIL     angry" in again.stdout
-    schema = json.loads(environment.carob("schema", "playbook").stdout)
+    schema = json.loads(environment.carob("lint", "--schema", "playbook").stdout)
     assert schema["title"] == "Support playbook"
     assert list(schema["$defs"]) == ["Scene", "Rule"]
 

@@ -133,7 +133,7 @@ def test_a_changed_journal_never_turns_green(carob: Carob, journal: Path, shape:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_resuming_believes_no_changed_verdict(carob: Carob, journal: Path, shape: str) -> None:
     changed(journal, SHAPES[shape])
-    ran = carob("resume", str(journal), "--results-dir", "again")
+    ran = carob("run", "--resume", str(journal), "--results-dir", "again")
     assert ran.code == 1, ran.err
     records = {record.case.id: record.status for record in Journal(journal_of("again")).records()}
     assert records == {"A": "PASS", "B": "FAIL", "C": "PASS"}
@@ -177,7 +177,7 @@ def test_what_was_changed_is_told(carob: Carob, journal: Path, change: Change, t
 
 def test_a_flipped_status_is_told_when_a_run_goes_on(carob: Carob, journal: Path) -> None:
     changed(journal, edited(B, passed))
-    ran = carob("resume", str(journal), "--results-dir", "again")
+    ran = carob("run", "--resume", str(journal), "--results-dir", "again")
     assert "different from its record, judged again: B" in ran.err
 
 
@@ -187,4 +187,4 @@ def test_a_whole_journal_gives_the_verdict_that_was_printed(carob: Carob) -> Non
     whole = journal_of("first")
     assert Journal(whole).summary == Journal(whole).footer.summary  # type: ignore[union-attr]
     assert carob("rescore", str(whole), "--results-dir", "again").code == 0
-    assert carob("resume", str(whole), "--results-dir", "again").code == 0
+    assert carob("run", "--resume", str(whole), "--results-dir", "again").code == 0

@@ -15,9 +15,8 @@ import yaml
 from pyarrow import parquet
 
 import carob
-from carob.cli.main import CORE
+from carob.cli.main import own_commands
 from carob.evidence.exports.files import find_files
-from carob.plugins.features import own_features
 from carob.reports.escaping import terminal
 from journal.test_planted_secrets import given_away, strings
 from laws.every_command import ROWS, Ran, lay_out, run_all
@@ -61,8 +60,9 @@ def texts_of(path: Path) -> Iterator[str]:
 
 
 def test_every_command_has_a_row() -> None:
-    commands = (*CORE, *(command for feature in own_features() for command in feature.commands))
-    assert {row["run"][0] for row in ROWS} == {command.name for command in commands}
+    lines = [" ".join(row["run"]) for row in ROWS]
+    names = [row.name for row in own_commands()]
+    assert [name for name in names if not any(line.startswith(name) for line in lines)] == []
 
 
 def test_every_command_did_its_work(written: Written) -> None:

@@ -44,7 +44,11 @@ def params(command: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("command", "keywords", "options"),
-    [("run", RunKeywords, EVERY), ("resume", ResumeKeywords, HOW_TO_RUN), ("rerun", ResumeKeywords, HOW_TO_RUN)],
+    [
+        ("run", RunKeywords, EVERY),
+        ("run --resume", ResumeKeywords, HOW_TO_RUN),
+        ("run --failed", ResumeKeywords, HOW_TO_RUN),
+    ],
 )
 def test_commands_and_functions_take_the_declared_options(
     command: str, keywords: type, options: dict[str, Option]

@@ -50,7 +50,7 @@ def test_gate_without_a_baseline_is_not_green(gated: Desk) -> None:
         file.unlink()
     result = gated.run()
     assert result.parseoutcomes() == {"passed": 6, "failed": 1}
-    result.stdout.fnmatch_lines(["*no baseline exists yet. Make one: carob baseline set *"])
+    result.stdout.fnmatch_lines(["*no baseline exists yet. Make one: carob compare --save *"])
 
 
 def test_gates_of_several_suites_are_corrected_together(gated: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -160,8 +160,8 @@ PLAIN = ["run", DEFAULT, "--target", "canvas"]
             ],
             id="options-of-the-app",
         ),
-        pytest.param(["--eval-file", "my suite.json", "--list"], {}, ["list", "my suite.json"], id="list"),
-        pytest.param(["--self-test", "--cases", "A"], {}, ["self-test"], id="self-test"),
+        pytest.param(["--eval-file", "my suite.json", "--list"], {}, ["run", "--list", "my suite.json"], id="list"),
+        pytest.param(["--self-test", "--cases", "A"], {}, ["audit", "--self"], id="self-test"),
     ],
 )
 def test_what_carob_is_given(echoing: Path, arguments: list[str], environ: dict[str, str], given: list[str]) -> None:

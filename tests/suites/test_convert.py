@@ -218,7 +218,7 @@ def test_what_had_no_equal_is_a_comment() -> None:
     assert carob.convert(EVALS) == (
         "# Carob 1 from the eval set '<object>'.\n"
         '# Left out: version "0.3". Carob 1 knows every field.\n'
-        '# Left out: $schema "evil\\n# \\u001b[31m", that of eval sets. See: carob schema carob-1.\n'
+        '# Left out: $schema "evil\\n# \\u001b[31m", that of eval sets. See: carob lint --schema carob-1.\n'
         "# Moved into metadata: captured_at.\n"
         'carob: 1\nmetadata:\n  captured_at: "2026-03-12"\ncases:\n'
         "  # 'scoring' was in 'expected'.\n"

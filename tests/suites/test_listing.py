@@ -1,4 +1,4 @@
-"""The rows of `carob list`."""
+"""The rows of `carob run --list`."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def test_expressions_that_cannot_be_read(expression: str, said: str) -> None:
         (Selection(tags=["Smoke"]), "Did you mean 'smoke'?"),
         (Selection(tags=["zzz"]), "Tags are 'smoke', 'money'."),
         (Selection(cases=["Greet"], tags=["money"]), "No case has both that id and that tag."),
-        (Selection(keyword="zzz"), "No case has a name with that keyword; see `carob list`."),
+        (Selection(keyword="zzz"), "No case has a name with that keyword; see `carob run --list`."),
     ],
 )
 def test_nothing_is_selected(selection: Selection, fix: str) -> None:

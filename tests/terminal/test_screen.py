@@ -205,14 +205,16 @@ def test_long_answers_and_many_failures_are_cut_unless_all_is_asked_for() -> Non
     ("summary", "steps"),
     [
         pytest.param(Summary(passed=1, total=1), [], id="green"),
-        pytest.param(Summary(failed=1), ["carob rerun 'a b/s.jsonl'", "carob view 'a b'"], id="failed"),
+        pytest.param(Summary(failed=1), ["carob run --failed 'a b/s.jsonl'", "carob view 'a b'"], id="failed"),
         pytest.param(
             Summary(failed=1, partial=1),
-            ["carob rerun 'a b/s.jsonl' --status fail,partial", "carob view 'a b'"],
+            ["carob run --failed 'a b/s.jsonl' --status fail,partial", "carob view 'a b'"],
             id="partial",
         ),
         pytest.param(
-            Summary(failed=1, incomplete="stopped"), ["carob resume 'a b/s.jsonl'", "carob view 'a b'"], id="incomplete"
+            Summary(failed=1, incomplete="stopped"),
+            ["carob run --resume 'a b/s.jsonl'", "carob view 'a b'"],
+            id="incomplete",
         ),
     ],
 )

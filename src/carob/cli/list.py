@@ -1,4 +1,4 @@
-"""`carob list`"""
+"""`carob run --list`"""
 
 from __future__ import annotations
 
@@ -6,26 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from carob.cli.options import selection
 from carob.errors import ExitCode
 
 if TYPE_CHECKING:
     from carob.suites.selection import Selection
-
-
-@click.command(name="list", short_help="List cases: id, category, prompt.")
-@click.argument("suites", nargs=-1, required=True, metavar="SUITE...")
-@selection
-def command(suites: tuple[str, ...], **selected: Any) -> int:
-    """List the cases of a suite, one line each: id, category and prompt, separated by tabs.
-
-    \b
-    Examples:
-      carob list evals/checkout.json
-      carob list evals/checkout.json -k 'not slow'
-      carob list evals/checkout.json | cut -f1
-    """
-    return show_cases(suites, **selected)
 
 
 def show_cases(suites: tuple[str, ...], **selected: Any) -> int:

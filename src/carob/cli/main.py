@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import click
 
 from carob.cli.streams import final_exit_code, patient_streams
-from carob.cli.usage import explain, suggest_command
+from carob.cli.usage import explain, suggest_command, suggest_new_name
 from carob.errors import CarobError, ExitCode, SuiteError
-from carob.plugins.features import Command, each_row, load
+from carob.plugins.features import Command, each_row, load, own_features
 from carob.version import __version__, commit
 
 HEADINGS = (
@@ -24,8 +24,13 @@ HEADINGS = (
 )
 CORE = (
     Command("run", "Test an agent", "Run suites against an agent and judge every case.", "carob.cli.run:command"),
-    Command("resume", "Test an agent", "Finish a run that was interrupted or killed.", "carob.cli.resume:command"),
-    Command("rerun", "Test an agent", "Run the failed cases of a run again.", "carob.cli.rerun:command"),
+    Command(
+        "run --resume",
+        "Test an agent",
+        "Finish a run that was interrupted or killed.",
+        "carob.cli.again:resume",
+    ),
+    Command("run --failed", "Test an agent", "Run the failed cases of a run again.", "carob.cli.again:rerun"),
     Command("rescore", "Test an agent", "Judge recorded runs again, without an agent.", "carob.cli.rescore:command"),
     Command(
         "tape",
@@ -39,17 +44,26 @@ CORE = (
         "Write a report of recorded runs: HTML, JUnit, GitHub, GitLab, CSV, JSON lines and others.",
         "carob.cli.report:command",
     ),
-    Command("validate", "Test the tests", "Check suite files without running anything.", "carob.cli.validate:command"),
-    Command("self-test", "Test the tests", "Run the examples of every check.", "carob.cli.self_test:command"),
-    Command("list", "Suites and editors", "List cases: id, category, prompt.", "carob.cli.list:command"),
     Command(
-        "convert", "Suites and editors", "Write a suite of any format as Carob 1 in YAML.", "carob.cli.convert:command"
+        "lint --errors-only",
+        "Test the tests",
+        "Report only what keeps a suite from being read.",
+        "carob.cli.validate:command",
     ),
     Command(
-        "schema",
-        "Suites and editors",
+        "lint --schema",
+        "Test the tests",
         "Print or write the JSON Schema of a suite format, for editors.",
         "carob.cli.schema:command",
+    ),
+    Command(
+        "audit --self",
+        "Test the tests",
+        "Run the examples of every check of Carob and of the project.",
+        "carob.cli.self_test:command",
+    ),
+    Command(
+        "convert", "Suites and editors", "Write a suite of any format as Carob 1 in YAML.", "carob.cli.convert:command"
     ),
 )
 """The commands that every installation has; features bring the others."""
@@ -62,7 +76,7 @@ class Commands(click.Group):
     """Imports the module of a command when that command is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [command.name for command in every_command()]
+        return [row.name for row in every_command() if " " not in row.name]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         row = find_command(cmd_name)
@@ -70,6 +84,8 @@ class Commands(click.Group):
             return None
         command: click.Command = load(row.loads)
         command.short_help = row.summary
+        for form in forms_of(cmd_name):
+            _show_form(command, form)
         if COMPLETE in os.environ:
             from carob.cli.completion import attach  # late: it loads what only completing needs
 
@@ -78,7 +94,7 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Every command under what one does with it."""
-        rows = [*every_command()]
+        rows = [row for row in every_command() if " " not in row.name]
         groups = {row.group for row in rows}
         for heading in dict.fromkeys((*(name for name in HEADINGS if name in groups), *(row.group for row in rows))):
             with formatter.section(heading):
@@ -87,12 +103,16 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        options = args[: args.index("--")] if "--" in args else args
+        form = next((row for row in forms_of(args[0]) if row.name.partition(" ")[2] in options), None)
+        if form is not None:
+            args = [form.name, *args[1:]]
+            args.remove(form.name.partition(" ")[2])
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            raise click.UsageError(
-                f"{error.message} {suggest_command(args[0], self.list_commands(ctx))}".rstrip(), ctx
-            ) from error
+            known = suggest_new_name(args) or suggest_command(args[0], self.list_commands(ctx))
+            raise click.UsageError(f"{error.message} {known}".rstrip(), ctx) from error
 
 
 def find_command(name: str) -> Command | None:
@@ -102,6 +122,25 @@ def find_command(name: str) -> Command | None:
 
 def every_command() -> Iterator[Command]:
     return each_row(CORE, lambda feature: feature.commands)
+
+
+def forms_of(name: str) -> list[Command]:
+    """The forms of a command of Carob's own. Those of a command of the core are in the core."""
+    is_of_core = any(row.name == name for row in CORE)
+    rows = CORE if is_of_core else own_commands()
+    return [row for row in rows if row.name.startswith(f"{name} ")]
+
+
+def own_commands() -> tuple[Command, ...]:
+    return (*CORE, *(row for feature in own_features() for row in feature.commands))
+
+
+def _show_form(command: click.Command, form: Command) -> None:
+    """List a form among the options of its command."""
+    flag = form.name.partition(" ")[2]
+    if all(flag not in option.opts for option in command.params):
+        said = f"{form.summary} See carob {form.name} --help."
+        command.params.append(click.Option([flag], is_flag=True, expose_value=False, help=said))
 
 
 def show_version(context: click.Context, _: click.Parameter, asked: bool) -> None:
@@ -131,7 +170,7 @@ def carob(context: click.Context) -> int:
     \b
     Start here:
       carob init                                       find the agent, write a suite, run it
-      carob validate suite.json                        is the suite sound?
+      carob lint suite.json                            is the suite sound?
       carob run suite.json --target python:agent:ask   run it and judge the answers
       carob rescore carob-results/JOURNAL.jsonl        judge a recorded run again, no agent
 

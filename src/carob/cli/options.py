@@ -156,7 +156,6 @@ LOUDNESS = (
                  help="Print every case and every failure; -vv: with complete prompts, calls and answers."),
 )  # fmt: skip
 FAIL_FAST = click.option("--fail-fast", is_flag=True, help="Stop at the first case that fails or ends in an error.")
-LAST = click.option("--last", is_flag=True, help="Use the journal of the last run here instead of JOURNAL.")
 
 
 def selection(command: Command) -> Command:

@@ -36,7 +36,12 @@ if TYPE_CHECKING:
     help="Run once with each value of an environment variable (in capitals) or of an option of the target, and show "
     "the runs side by side.",
 )
-@click.option("--list", "only_list", is_flag=True, help="List the selected cases as `carob list` does; nothing is run.")
+@click.option(
+    "--list",
+    "only_list",
+    is_flag=True,
+    help="Run nothing; list the selected cases: id, category and prompt, separated by tabs.",
+)
 @click.option("--judge", is_flag=True, help="Then ask the judge of carob.toml about the criteria, and judge again.")
 @selection
 @run_options

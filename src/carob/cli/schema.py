@@ -1,4 +1,4 @@
-"""`carob schema`"""
+"""`carob lint --schema`"""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def command(name: str, write: bool, suites: tuple[Path, ...]) -> None:
 
     \b
     Examples:
-      carob schema --write
-      carob schema --write --suite evals/checkout.yaml
-      carob schema eval-set --write
-      carob schema golden
+      carob lint --schema --write
+      carob lint --schema --write --suite evals/checkout.yaml
+      carob lint --schema eval-set --write
+      carob lint --schema golden
 
     A YAML suite begins with "# yaml-language-server: $schema=carob-1.schema.json"; --suite adds that line. An eval set
     in JSON has "$schema": "./eval-set.schema.json".

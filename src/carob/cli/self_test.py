@@ -1,4 +1,4 @@
-"""`carob self-test`"""
+"""`carob audit --self`"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import click
 from carob.errors import ExitCode
 
 
-@click.command(name="self-test", short_help="Run the examples of every check.")
+@click.command()
 def command() -> int:
     """Run the examples of every check, and the scoring with known verdicts.
 

@@ -10,11 +10,19 @@ import click
 from carob.text.wording import find_nearest, join_words
 
 OTHER_WORDS = {
-    "diff": "compare", "eval": "run", "evaluate": "run", "generate": "draft", "grid": "matrix", "import": "convert",
-    "judge": "rescore", "new": "init", "open": "view", "record": "tape", "replay": "tape", "retry": "rerun",
+    "diff": "compare", "eval": "run", "evaluate": "run", "generate": "draft", "grid": "compare --side-by-side",
+    "import": "convert", "new": "init", "open": "view", "record": "tape", "replay": "tape", "retry": "run --failed",
     "serve": "view", "show": "report", "start": "init", "test": "run", "ui": "view",
 }  # fmt: skip
 """What other tools call a command."""
+OLD_WORDS = {
+    "baseline set": "compare --save", "baseline show": "compare --show", "baseline": "compare --save",
+    "effects": "audit --claims",
+    "history": "compare --history", "inspect": "init --inspect", "list": "run --list",
+    "matrix": "compare --side-by-side", "rerun": "run --failed", "resume": "run --resume", "schema": "lint --schema",
+    "self-test": "audit --self", "validate": "lint --errors-only",
+}  # fmt: skip
+"""What commands were called; the longer names first."""
 OTHER_OPTIONS = {
     "agent": "target", "case": "cases", "case-id": "cases", "debug": "verbose", "filter": "k", "html": "report",
     "id": "cases", "iterations": "repeat", "jobs": "workers", "json": "report", "junit": "report",
@@ -35,7 +43,16 @@ FILES = ("FILE", "PATH")
 def suggest_command(typed: str, names: Sequence[str]) -> str:
     """The command that another tool calls so, or of which this is a slip."""
     near = OTHER_WORDS.get(typed) or next((name for name in names if is_slip(typed, name)), "")
-    return f"Did you mean {near!r}?" if near in names else ""
+    return f"Did you mean {near!r}?" if near.partition(" ")[0] in names else ""
+
+
+def suggest_new_name(words: Sequence[str]) -> str:
+    """The line to type, where a command was once called so."""
+    for old, new in OLD_WORDS.items():
+        if [*words[: len(old.split())]] == old.split():
+            rest = ["@last" if word == "--last" else word for word in words[len(old.split()) :]]
+            return f"It is now: carob {shlex.join([*new.split(), *rest])}"
+    return ""
 
 
 def is_slip(typed: str, name: str) -> bool:

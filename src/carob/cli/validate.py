@@ -1,4 +1,4 @@
-"""`carob validate`"""
+"""`carob lint --errors-only`"""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def command(suites: tuple[str, ...]) -> int:
 
     \b
     Examples:
-      carob validate evals/*.json
-      carob validate evals/checkout.yaml
+      carob lint --errors-only evals/*.json
+      carob lint --errors-only evals/checkout.yaml
     """
     from carob.api import find_project, load_file
     from carob.cli.main import print_error

@@ -183,7 +183,7 @@ def _as_selected(suite: Suite, options: Mapping[str, Any]) -> Suite:
 def require_auditable(journal: Journal, suite: Suite | None) -> Journal:
     """The journal, if it is whole, has traces, and is of the suite that was named."""
     path = journal.path
-    finish = f"Finish it first: carob resume {path}"
+    finish = f"Finish it first: carob run --resume {path}"
     if journal.torn:
         raise JournalError("the journal is incomplete: its last line is cut off.", where=path, fix=finish)
     if journal.footer is None or journal.summary.incomplete or journal.summary.interrupted:

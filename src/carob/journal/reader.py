@@ -259,7 +259,7 @@ def unreadable(error: OSError, path: str) -> JournalError:
     """The error for a journal that cannot be opened."""
     fix = ""
     if path.startswith("@"):
-        fix = "Names such as @last are for `carob compare` and `carob matrix`. Here, name the journal."
+        fix = "Names such as @last are for `carob compare` and `carob compare --side-by-side`. Here, name the journal."
     elif isinstance(error, IsADirectoryError):
         fix = "Name a journal in it, a .jsonl file."
     elif isinstance(error, FileNotFoundError):

@@ -88,7 +88,7 @@ _ELSEWHERE = "Free some space, or choose another folder with --results-dir."
 
 
 def _not_written(path: str, error: OSError, *, nothing_yet: bool) -> ArtifactError:
-    resume = f"Continue the run elsewhere: carob resume {path} --results-dir FOLDER."
+    resume = f"Continue the run elsewhere: carob run --resume {path} --results-dir FOLDER."
     return ArtifactError(
         f"the journal could not be written: {error.strerror}.",
         where=path,

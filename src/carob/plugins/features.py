@@ -21,7 +21,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command of `carob`: the heading that it is listed under in the help, and one line of what it is for."""
+    """A command of `carob`: the heading that it is listed under in the help, and one line of what it is for.
+
+    A name with an option in it, such as `compare --history`, is a form of that command, with arguments of its own; the
+    help of the command lists it.
+    """
 
     name: str
     group: str

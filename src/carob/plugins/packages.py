@@ -64,7 +64,7 @@ def _holds(file: str, text: bytes) -> bool:
 
 
 def may_have_formats() -> bool:
-    """Whether there may be suite formats other than ours here: loading them takes longer than `carob list` does."""
+    """Whether there may be suite formats other than ours here: loading them takes longer than `run --list` does."""
     headers = (b"[carob.formats]", b"[carob.features]")
     return _configures_formats(os.getcwd()) or any(may_provide(tuple(sys.path), header) for header in headers)
 

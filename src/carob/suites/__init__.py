@@ -1,6 +1,6 @@
 """Bytes to a Suite: every problem of a file at once, each at its line and column.
 
-Importing this package loads nothing heavy, so that `carob list` can use `carob.suites.listing` alone.
+Importing this package loads nothing heavy, so that `carob run --list` can use `carob.suites.listing` alone.
 """
 
 from __future__ import annotations

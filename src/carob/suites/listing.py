@@ -1,4 +1,4 @@
-"""The rows of `carob list`, with nothing but the standard library: it must start as fast as click alone."""
+"""The rows of `carob run --list`, with nothing but the standard library: it must start as fast as click alone."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 of that name), by tag, and by keyword.
 
 A `-k` expression is read as pytest reads it: parts of names with `and`, `or`, `not` and parentheses. Nothing is
-evaluated. With nothing but the standard library: `carob list` must start as fast as click alone.
+evaluated. With nothing but the standard library: `carob run --list` must start as fast as click alone.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def select(suite: Suite, selection: Selection) -> Suite:
         return suite
     if selection.cases is not None:
         refuse_unknown(selection.cases, [case.id for case in suite.cases], suite.file)
-    from msgspec.structs import replace  # `carob list` starts without it
+    from msgspec.structs import replace  # `carob run --list` starts without it
 
     means = selection.matcher()
     cases = tuple([case for case in suite.cases if means(case.id, case.category, case.tags)])
@@ -154,7 +154,7 @@ def _ways_out(suite: Suite, selection: Selection) -> str:
     choices = [("id", selection.cases), ("category", selection.categories), ("tag", selection.tags)]
     names = [name for name, choice in choices if choice is not None] + ["keyword"] * (selection.keyword is not None)
     if len(names) == 1:
-        return f"No case has a name with that {names[0]}; see `carob list`."
+        return f"No case has a name with that {names[0]}; see `carob run --list`."
     both = "both " if len(names) == 2 else ""
     return f"No case has {both}that {' and that '.join(names)}."
 

@@ -155,9 +155,9 @@ def next_steps(run: RunView) -> list[tuple[str, str]]:
     journal = terminal(shlex.quote(run.path))
     steps = []
     if incomplete(run):
-        steps.append(("run the rest", f"carob resume {journal}"))
+        steps.append(("run the rest", f"carob run --resume {journal}"))
     elif arguments := _to_rerun(run.summary):
-        steps.append(("run these again", f"carob rerun {journal}{arguments}".rstrip()))
+        steps.append(("run these again", f"carob run --failed {journal}{arguments}".rstrip()))
     if run.summary.criteria is not None and run.summary.criteria.unjudged:
         steps.insert(0, ("label the criteria", f"carob label {journal}"))
     if steps:

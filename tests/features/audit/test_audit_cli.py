@@ -187,7 +187,7 @@ def test_an_interrupted_run_is_not_audited(carob: Carob) -> None:
     ran = carob("audit", recorded_by(carob, SUITE, {"A": "Green.", "B": "?"}, "--fail-fast"))
     assert ran.code == 4
     assert "the run is not complete: " in ran.err
-    assert "Finish it first: carob resume runs/suite-" in ran.err
+    assert "Finish it first: carob run --resume runs/suite-" in ran.err
 
 
 def test_a_place_that_cannot_be_written(carob: Carob) -> None:

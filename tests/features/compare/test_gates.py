@@ -190,11 +190,11 @@ def test_a_baseline_is_small_stable_and_compared_with(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     first = journal(tmp_path, "carob-results", {"x-1": "pp", "x-2": "pf", "x-3": "ff"})
-    assert carob_line("baseline", "set", "@last", "--file", "b.jsonl").code == 0
+    assert carob_line("compare", "--save", "@last", "--file", "b.jsonl").code == 0
     lines = Path("b.jsonl").read_text().splitlines()
     assert [line.count("this is bad") for line in lines] == [0, 0, 0, 0]
     assert all(len(line) < 600 for line in lines)
-    shown = carob_line("baseline", "show", "b.jsonl").out
+    shown = carob_line("compare", "--show", "b.jsonl").out
     assert "x-2  1 of 2 passed: must_say_any, must_not_say[0]" in shown
     assert "1 of 3 cases passed each time" in shown
     after = journal(tmp_path, "b", {"x-1": "ff", "x-2": "pp", "x-3": "ff"})
@@ -214,7 +214,7 @@ def test_a_run_that_is_not_whole_is_no_baseline(
     monkeypatch.chdir(tmp_path)
     path = journal(tmp_path, "a", many(4))
     path.write_bytes(b"".join(line + b"\n" for line in path.read_bytes().splitlines()[:-1]))
-    ran = carob_line("baseline", "set", str(path), "--file", "b.jsonl")
+    ran = carob_line("compare", "--save", str(path), "--file", "b.jsonl")
     assert (ran.code, Path("b.jsonl").exists()) == (4, False)
     assert "the run cannot be a baseline: the run did not end" in ran.err
 
@@ -224,7 +224,7 @@ def test_a_broken_baseline_is_told_at_its_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     path = journal(tmp_path, "a", many(4))
-    carob_line("baseline", "set", str(path), "--file", "b.jsonl")
+    carob_line("compare", "--save", str(path), "--file", "b.jsonl")
     Path("b.jsonl").write_text(Path("b.jsonl").read_text().replace('"passed":1', '"passed":7'))
     ran = carob_line("compare", "b.jsonl", str(path))
     assert ran.code == 4

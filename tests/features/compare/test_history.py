@@ -53,13 +53,13 @@ def test_when_a_case_broke_first_and_what_is_flaky(project: Path, carob_line: Ca
     assert (flake.value, flake.low < 0.25, flake.high > 0.75) == (0.5, True, True)
     assert cases["steady"].flake is None
     assert history.runs[0].commit == first
-    ran = carob_line("history")
+    ran = carob_line("compare", "--history")
     assert "broke first in" in ran.out
     assert f"commit {broke.commit[:10]} with changes" in ran.out
     assert "FLAKY: fails 50% of its runs" in ran.out
-    document = json.loads(carob_line("history", "carob-results", "--flaky", "--format", "json").out)
+    document = json.loads(carob_line("compare", "--history", "carob-results", "--flaky", "--format", "json").out)
     assert [case["id"] for case in document["cases"]] == ["flaky"]
-    assert carob_line("history", "--since", "2999-01-01").code == 4
+    assert carob_line("compare", "--history", "--since", "2999-01-01").code == 4
 
 
 def test_a_run_is_found_by_its_commit_and_its_tag(project: Path) -> None:
@@ -126,6 +126,6 @@ def test_runs_against_another_target_or_with_other_settings_are_not_mixed_in(
     history = library.history()
     assert (len(history.runs), history.target, history.left_out, history.other_targets) == (1, "a", 3, ("a", "b"))
     assert [case.strip for case in library.history(target="b").cases] == ["F"]
-    said = carob_line("history").out
+    said = carob_line("compare", "--history").out
     assert "1 run of" in said
     assert "not shown: 3 runs of this suite against another target or with other settings; --target b" in said

@@ -29,7 +29,7 @@ def repository(tmp_path: Path) -> Path:
             block.write(tmp_path)
     made = shell(
         "git init -q -b main && AGE=2 carob run desk.yaml -t python:desk.py:answer --repeat 6 --results-dir before -q"
-        " && carob baseline set @last --results-dir before && git add desk* && git commit -qm base",
+        " && carob compare --save @last --results-dir before && git add desk* && git commit -qm base",
         tmp_path,
     )
     assert made.returncode == 0, made.stderr

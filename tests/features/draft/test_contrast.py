@@ -82,7 +82,7 @@ def test_the_drafted_suite_tells_the_sessions_apart(
     assert "all 2 good sessions pass, 2 of 2 bad ones fail" in capfd.readouterr().err
     assert command_line(["check", "--suite", "contrast.yaml", "good"]) == 0
     assert command_line(["check", "--suite", "contrast.yaml", "bad"]) == 1
-    assert command_line(["validate", "contrast.yaml"]) == 0
+    assert command_line(["lint", "--errors-only", "contrast.yaml"]) == 0
 
 
 def test_sessions_that_nothing_tells_apart_are_said_to_be_so(

@@ -186,7 +186,7 @@ def test_a_call_that_the_guard_was_not_asked_about_is_an_error(carob: Callable[.
 def test_a_run_that_is_done_again_is_guarded_again(carob: Callable[..., Ran]) -> None:
     assert carob("run", suite("pay", expected={"must_say_any": ["all paid"]}), *RUN).code == 1
     [journal] = Path("carob-results").glob("suite-2*.jsonl")
-    again = carob("rerun", str(journal), "--status", "fail")
+    again = carob("run", "--failed", str(journal), "--status", "fail")
     assert "the guard refused pay_invoice (look-first)" in again.out + again.err
 
 

@@ -170,7 +170,7 @@ def test_a_matrix_runs_every_column_and_writes_one_page(carob_run: Carob) -> Non
         assert text in html
     assert "sha256:" not in html
     journals = sorted(map(str, Path("carob-results").glob("*.jsonl")), key=lambda name: Path(name).stat().st_mtime_ns)
-    again = json.loads(carob_run("matrix", *journals, "--format", "json").out)
+    again = json.loads(carob_run("compare", "--side-by-side", *journals, "--format", "json").out)
     assert [column["label"] for column in again["columns"]] == ["MODEL=large", "MODEL=small"]
     compared = carob_run("compare", *journals)
     assert compared.out.startswith("the runs differ in env.MODEL: large → small\n")
@@ -181,7 +181,7 @@ def test_a_column_is_resumed_with_what_was_set_for_it(carob_run: Carob) -> None:
     assert carob_run("run", "suite.json", "-t", "python:agent:ask", "--matrix", "MODEL=small").code == 1
     (path,) = Path("carob-results").glob("*.jsonl")
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:2]))
-    assert carob_run("resume", str(path)).code == 1
+    assert carob_run("run", "--resume", str(path)).code == 1
     resumed = max(Path("carob-results").glob("*.jsonl"), key=lambda file: file.stat().st_mtime_ns)
     answers = [json.loads(line)["trace"]["final_message"] for line in resumed.read_text().splitlines()[1:-1]]
     assert answers == ["small says yes", "I cannot.", "small says yes"]

@@ -65,9 +65,9 @@ def _said() -> Iterator[tuple[str, str]]:
     yield "rescore", _line("rescore", journal, "--results-dir", "again")
     for form in ("terminal", "json", "markdown", "html"):
         yield f"compare {form}", _line("compare", journal, journal, "--format", form)
-    yield "history", _line("history", "carob-results")
-    _line("baseline", "set", journal)
-    yield "baseline", _line("baseline", "show", "suite.yaml")
+    yield "history", _line("compare", "--history", "carob-results")
+    _line("compare", "--save", journal)
+    yield "baseline", _line("compare", "--show", "suite.yaml")
     yield "library", json.dumps(carob.compare_runs(journal, journal).new.figures)
     yield from _pages()
 

@@ -533,7 +533,7 @@ SHAPES = {
 }
 
 
-# -- shapes for `carob inspect` alone
+# -- shapes for `carob init --inspect` alone
 
 
 def letters(steps: list[Step]) -> Iterator[dict[str, Any]]:

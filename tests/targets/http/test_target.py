@@ -312,8 +312,8 @@ answer = "$.reply"
         pytest.param(
             ('body = { message = "{prompt}" }', ""),
             3,
-            "`body` is not set, so no request can be sent. Let `carob inspect http://127.0.0.1:9/chat --write` find"
-            ' what it expects, or set body = { message = "{prompt}" } for it in carob.toml.',
+            "`body` is not set, so no request can be sent. Let `carob init --inspect http://127.0.0.1:9/chat"
+            ' --write` find what it expects, or set body = { message = "{prompt}" } for it in carob.toml.',
             id="no-body",
         ),
         pytest.param(

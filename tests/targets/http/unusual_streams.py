@@ -1,4 +1,4 @@
-"""More streams as other people write them, for `carob inspect` alone: the turns of foreign_streams in other shapes."""
+"""More streams of other people, for `carob init --inspect` alone: the turns of foreign_streams in other shapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`carob effects`"""
+"""`carob audit --claims`"""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def command(journal: str, everything: bool) -> int:
 
     \b
     Examples:
-      carob effects carob-results/checkout-20260101T090000Z.jsonl
-      carob effects carob-results/checkout-20260101T090000Z.jsonl --all
+      carob audit --claims carob-results/checkout-20260101T090000Z.jsonl
+      carob audit --claims carob-results/checkout-20260101T090000Z.jsonl --all
     """
     from collections import Counter
 

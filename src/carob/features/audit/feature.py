@@ -13,7 +13,7 @@ FEATURE = Feature(
             "carob.features.audit.cli:command",
         ),
         Command(
-            "effects",
+            "audit --claims",
             "Test the tests",
             "Show which recorded sentences claim an effect, and which nearly do. Runs no agent.",
             "carob.features.audit.cli_effects:command",

@@ -1,4 +1,4 @@
-"""`carob baseline`"""
+"""`carob compare --save` and `--show`"""
 
 from __future__ import annotations
 
@@ -9,26 +9,22 @@ import click
 from carob.cli.options import PATH
 
 
-@click.group()
-def command() -> None:
-    """Save the results of a run in a small file next to its suite: one line per case, to be reviewed and committed.
-
-    \b
-    Examples:
-      carob baseline set @last-5
-      carob baseline show suite.json
-      carob compare @baseline @last
-    """
-
-
-@command.command("set", short_help="Make a run the baseline of its suite.")
+@click.command()
 @click.argument("run", default="@last")
 @click.option(
     "--file", type=PATH, metavar="FILE", help="File to write (default: SUITE.baseline.jsonl next to the suite)."
 )
 @click.option("--results-dir", type=PATH, metavar="D", help="Folder to look for @last in.")
-def set_baseline(run: str, file: Path | None, results_dir: Path | None) -> int:
-    """Make a run (a journal, @last, a commit or tag), or several (@last-5), the baseline of its suite."""
+def save(run: str, file: Path | None, results_dir: Path | None) -> int:
+    """Save the results of a run in a small file next to its suite: one line per case, to be reviewed and committed.
+
+    RUN is a journal, @last, a commit or tag that was run, or several runs (@last-5).
+
+    \b
+    Examples:
+      carob compare --save @last-5
+      carob compare @baseline @last
+    """
     from carob.features.compare import library
     from carob.features.compare.terminal import show_set_baseline
 
@@ -36,10 +32,15 @@ def set_baseline(run: str, file: Path | None, results_dir: Path | None) -> int:
     return 0
 
 
-@command.command("show", short_help="Show the baseline of a suite.")
+@click.command()
 @click.argument("file", type=PATH)
 def show(file: Path) -> int:
-    """Show the baseline of a suite, or a baseline file: which run it was, and the cases that did not pass."""
+    """Show the baseline of a suite, or a baseline file: which run it was, and the cases that did not pass.
+
+    \b
+    Example:
+      carob compare --show suite.json
+    """
     from carob.features.compare import library
     from carob.features.compare.terminal import show_baseline
 

@@ -1,4 +1,4 @@
-"""`carob history`"""
+"""`carob compare --history`"""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def command(
 
     \b
     Examples:
-      carob history
-      carob history carob-results --flaky
-      carob history --since 2026-01-01 --format json
+      carob compare --history
+      carob compare --history carob-results --flaky
+      carob compare --history --since 2026-01-01 --format json
     """
     from msgspec import structs
 

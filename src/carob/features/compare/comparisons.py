@@ -25,7 +25,7 @@ from carob.scoring.intervals import Runs, share
 
 LUCKY = (
     "a run that was chosen because it passed may have been lucky, so later runs look worse: compare with several runs, "
-    "@last-5, or save them as a baseline: carob baseline set @last-5"
+    "@last-5, or save them as a baseline: carob compare --save @last-5"
 )
 MODES = {"replay": "replayed", "follow": "followed", "extend": "partly replayed"}
 

@@ -254,10 +254,10 @@ def gate_verdicts(gates: Gates, builder: ComparisonBuilder, incomplete: str) -> 
         verdict = _verdict(gate, _scope(gate, builder), certainty, builder)
         if verdict.verdict == "met" and (erred := builder.erred[gate.scope]):
             doubt = f"{pluralize(erred, 'case')} ended in an error and could not be compared"
-            verdict = _doubt(gate, verdict, doubt, "run the cases with errors again: carob rerun")
+            verdict = _doubt(gate, verdict, doubt, "run the cases with errors again: carob run --failed")
         elif verdict.verdict == "met" and incomplete:
             doubt = f"a run is not complete: {incomplete}"
-            verdict = _doubt(gate, verdict, doubt, "a run that is whole: carob resume")
+            verdict = _doubt(gate, verdict, doubt, "a run that is whole: carob run --resume")
         elif verdict.verdict == "met" and (lost := builder.lost[gate.scope]) and not allows_lost:
             doubt = f"{pluralize(lost, 'case')} of the base {'are' if lost > 1 else 'is'} missing"
             verdict = _doubt(gate, verdict, doubt, f"all cases of the base, or max_lost_cases = {lost} under [gate]")

@@ -93,7 +93,7 @@ class BaselineFile:
         return header
 
     def _format_error(self, message: str, number: int) -> JournalError:
-        fix = "Make a new one: carob baseline set."
+        fix = "Make a new one: carob compare --save."
         return JournalError(message, where=f"{self.path}:{number}", fix=fix, slug="baseline")
 
 
@@ -124,7 +124,9 @@ def load_baseline(file: Path) -> BaselineFile:
     """A baseline that is there: its own file, or that of a suite."""
     path = file if file.suffix == ".jsonl" else baseline_of(str(file))
     if not path.is_file():
-        raise UsageError("no baseline exists.", where=str(path), fix="Make one: carob baseline set", slug="no-baseline")
+        raise UsageError(
+            "no baseline exists.", where=str(path), fix="Make one: carob compare --save", slug="no-baseline"
+        )
     return BaselineFile(path)
 
 
@@ -138,7 +140,7 @@ def _baseline_lines(source: JournalCases | PooledRuns) -> list[bytes]:
     side = structs.replace(source.side(), **totals)
     if side.incomplete or not lines:
         why = side.incomplete or "it has no case"
-        fix = f"Finish it first: carob resume {side.path}"
+        fix = f"Finish it first: carob run --resume {side.path}"
         raise JournalError(f"the run cannot be a baseline: {why}.", where=side.path, fix=fix, slug="baseline")
     pooled = "" if side.pooled == 1 else f"{pluralize(side.pooled, 'run')} to "
     run = structs.replace(side, path=f"{pooled}{Path(side.path).name}")
@@ -217,7 +219,7 @@ class References:
         if name == BASELINE and new is not None:
             path = baseline_of(new.header.suite)
             if not path.is_file():
-                fix = f"Make one: carob baseline set {new.path}"
+                fix = f"Make one: carob compare --save {new.path}"
                 raise UsageError("no baseline exists yet.", where=str(path), fix=fix, slug="no-baseline")
         if path.is_file():
             return BaselineFile(path) if is_baseline(path) else self._cases(path)

@@ -22,7 +22,7 @@ from carob.errors import ExitCode, SuiteError, UsageError
 def command(suites: tuple[str, ...], target: str | None, ignore: list[str] | None, strict: bool) -> int:
     """Find smells: expectations that are valid, but probably prove less than they seem to.
 
-    Each is shown with line, column and a slug; docs/lint.md explains every slug. `carob validate` reports errors.
+    Each is shown with line, column and a slug; docs/lint.md explains every slug. Errors are reported as well.
 
     \b
     Examples:

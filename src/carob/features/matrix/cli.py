@@ -1,4 +1,4 @@
-"""`carob matrix`"""
+"""`carob compare --side-by-side`"""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def command(runs: tuple[str, ...], form: str, output: Path | None, results_dir: 
 
     \b
     Examples:
-      carob matrix small.jsonl large.jsonl
-      carob matrix small.jsonl large.jsonl --format html --output models.html
+      carob compare --side-by-side small.jsonl large.jsonl
+      carob compare --side-by-side small.jsonl large.jsonl --format html --output models.html
     """
     from carob.features.matrix import library
     from carob.features.matrix.terminal import show_matrix

@@ -7,7 +7,7 @@ FEATURE = Feature(
     summary="shows runs side by side",
     commands=(
         Command(
-            "matrix",
+            "compare --side-by-side",
             "See what happened",
             "Show several runs side by side: cases as rows, runs as columns, answers and calls in the cells.",
             "carob.features.matrix.cli:command",

@@ -1,4 +1,4 @@
-"""`carob inspect`"""
+"""`carob init --inspect`"""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ def command(
 
     \b
     Examples:
-      carob inspect langgraph:my_graph.py:graph
-      carob inspect langgraph:my_graph.py:graph --name desk >> carob.toml
+      carob init --inspect langgraph:my_graph.py:graph
+      carob init --inspect langgraph:my_graph.py:graph --name desk >> carob.toml
 
     \b
     Of a web app:
-      carob inspect http://127.0.0.1:8000 --prompt "What can you do?" --write
-      carob inspect browser:app --prompt Hi -o start="./serve --port {port}"
+      carob init --inspect http://127.0.0.1:8000 --prompt "What can you do?" --write
+      carob init --inspect browser:app --prompt Hi -o start="./serve --port {port}"
 
     \b
     Of a service:
-      carob inspect http://127.0.0.1:8080/chat --prompt "Where is A-17?" --prompt "Where is B-99?"
+      carob init --inspect http://127.0.0.1:8080/chat --prompt "Where is A-17?" --prompt "Where is B-99?"
     """
     from carob.cli.main import print_error
     from carob.features.setup.library import add_target, inspect
@@ -60,7 +60,8 @@ def command(
             print_error(f"{label if not number else '':<22} {line}".rstrip())
     if not inspection.works:
         print_error(
-            f"carob: no target was written: {inspection.problem}. Add options with -o; see `carob inspect --help`."
+            f"carob: no target was written: {inspection.problem}."
+            " Add options with -o; see `carob init --inspect --help`."
         )
         return ExitCode.FAILED
     if write:

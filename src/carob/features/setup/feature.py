@@ -13,7 +13,7 @@ FEATURE = Feature(
             "carob.features.setup.cli:command",
         ),
         Command(
-            "inspect",
+            "init --inspect",
             "Start",
             "Send a prompt to an agent, show what Carob sees, and write its target.",
             "carob.features.setup.cli_inspect:command",

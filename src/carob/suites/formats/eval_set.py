@@ -258,7 +258,9 @@ def _convert_top(tree: JsonObject) -> Commented:
     if "version" in tree:
         comments.append(f"Left out: version {text(tree['version'])}. Carob 1 knows every field.")
     if "$schema" in tree:
-        comments.append(f"Left out: $schema {text(tree['$schema'])}, that of eval sets. See: carob schema carob-1.")
+        comments.append(
+            f"Left out: $schema {text(tree['$schema'])}, that of eval sets. See: carob lint --schema carob-1."
+        )
     notes: dict[str, Json] = {key: tree[key] for key in _NOTES if key in tree}
     if notes:
         comments.append(f"Moved into metadata: {join_words(notes, 'and')}.")

@@ -29,7 +29,9 @@ from carob.targets.http.templates import Template
 from carob.text.tool_results import shows_failure
 from carob.text.wording import kind, shorten, visible
 
-NO_TOOLS = "`tool_calls` of the target is not mapped: `carob inspect` finds them with a --prompt that needs a tool"
+NO_TOOLS = (
+    "`tool_calls` of the target is not mapped: `carob init --inspect` finds them with a --prompt that needs a tool"
+)
 NO_PLACE = (
     "the answer has nothing at {}, the place of `tool_calls`; if the service omits it when no tool is called, set "
     'tool_calls = {{ absent = "none" }}'
@@ -113,7 +115,7 @@ class HttpTarget(ServiceTarget[HttpOptions]):
         if options.body is None and options.form is None and options.method != "GET":
             message = "`body` is not set, so no request can be sent."
             fix = (
-                f"Let `carob inspect {self._config.use} --write` find what it expects,"
+                f"Let `carob init --inspect {self._config.use} --write` find what it expects,"
                 ' or set body = { message = "{prompt}" } for it in carob.toml.'
             )
             raise ConfigError(message, where=place_of(self._config, "use"), fix=fix, slug="bad-options")

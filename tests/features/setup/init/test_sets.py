@@ -74,7 +74,7 @@ def test_the_answer_is_in_the_chat_though_the_page_changes_more(carob: Carob) ->
     """Neither has a role: the chat is what scrolls around the prompt."""
     lay_out("board")
     options = ("-o", "start={python} server.py --port {port}", "--prompt", "Add GitHub")
-    ran = carob("inspect", "browser:app", *options)
+    ran = carob("init", "--inspect", "browser:app", *options)
     assert tomllib.loads(ran.out)["targets"]["app"]["options"]["answer"] == {"selector": ".said-assistant"}
 
 

@@ -1,4 +1,4 @@
-"""Streams of shapes that Carob does not know: mapped by configuration alone, and found by `carob inspect`.
+"""Streams of shapes that Carob does not know: mapped by configuration alone, and found by `carob init --inspect`.
 
 Both mappings must judge right and wrong answers as the script of the agent says, not as the stream is read.
 """

@@ -169,7 +169,7 @@ def graphs(here: None) -> None:
     ],
 )
 def test_a_graph_is_inspected(carob: Carob, name: str, options: Any, seen: list[str]) -> None:
-    ran = carob("inspect", f"langgraph:graphs.py:{name}", "--prompt", "Hi")
+    ran = carob("init", "--inspect", f"langgraph:graphs.py:{name}", "--prompt", "Hi")
     assert ran.code == 0, ran.err
     table = tomllib.loads(ran.out)["targets"][name]
     assert table == {"use": f"langgraph:graphs.py:{name}"} | ({"options": options} if options else {})
@@ -177,13 +177,13 @@ def test_a_graph_is_inspected(carob: Carob, name: str, options: Any, seen: list[
 
 
 def test_what_was_written_runs_without_editing(carob: Carob) -> None:
-    ran = carob("inspect", "langgraph:graphs.py:own_state", "--write")
+    ran = carob("init", "--inspect", "langgraph:graphs.py:own_state", "--write")
     assert (ran.code, ran.out) == (0, "")
     assert "added [targets.own_state] to " in ran.err
     wanted = {"must_say_any": ["you asked: Is it open?"]}
     suite = write("suite.json", eval_set({"id": "A", "prompt": "Is it open?", "expected": wanted}))
     assert carob("run", suite, "--target", "own_state").statuses == {"A": "PASS"}
-    again = carob("inspect", "langgraph:graphs.py:own_state", "--write")
+    again = carob("init", "--inspect", "langgraph:graphs.py:own_state", "--write")
     assert (again.code, again.err.splitlines()[-1]) == (
         4,
         f"carob: {Path('carob.toml').absolute()}: it has a target 'own_state' already. Choose another with --name, or "
@@ -197,21 +197,21 @@ def test_what_was_written_runs_without_editing(carob: Carob) -> None:
         pytest.param(
             ["langgraph:graphs.py:fused"],
             1,
-            "carob: no target was written: ValueError: fuse blown. Add options with -o; see `carob inspect --help`.",
+            "carob: no target was written: ValueError: fuse blown. Add options with -o; see",
             id="raises",
         ),
         pytest.param(
             ["langgraph:graphs.py:counting"],
             1,
             "carob: no target was written: its state has neither `messages` nor a field of text for the prompt: "
-            "set `input` and `output`. Add options with -o; see `carob inspect --help`.",
+            "set `input` and `output`. Add options with -o; see `carob init --inspect --help`.",
             id="no-text",
         ),
         pytest.param(
             ["langgraph:graphs.py:mute"],
             1,
             "carob: no target was written: no answer found in the state of the graph (it has: question, count). Add "
-            "options with -o; see `carob inspect --help`.",
+            "options with -o; see `carob init --inspect --help`.",
             id="no-answer",
         ),
         pytest.param(
@@ -240,7 +240,7 @@ def test_what_was_written_runs_without_editing(carob: Carob) -> None:
 def test_what_cannot_be_inspected_is_one_line_and_no_target(
     carob: Carob, arguments: list[str], code: int, says: str
 ) -> None:
-    ran = carob("inspect", *arguments, "--write")
+    ran = carob("init", "--inspect", *arguments, "--write")
     assert (ran.code, ran.out) == (code, "")
     assert ran.err.splitlines()[-1] == says
     assert not Path("carob.toml").exists()
@@ -248,13 +248,13 @@ def test_what_cannot_be_inspected_is_one_line_and_no_target(
 
 def test_a_function_is_inspected_by_a_turn(carob: Carob) -> None:
     write("desk.py", "def answer(prompt):\n    return {'final_message': 'Hello!', 'tool_calls': [{'name': 'wave'}]}\n")
-    ran = carob("inspect", "python:desk.py:answer", "--prompt", "Hi")
+    ran = carob("init", "--inspect", "python:desk.py:answer", "--prompt", "Hi")
     assert (ran.code, ran.out) == (0, '[targets.answer]\nuse = "python:desk.py:answer"\n')
     assert "called wave null: outcome unknown" in ran.err
 
 
 def test_a_function_that_breaks_is_no_target(carob: Carob) -> None:
     write("desk.py", "def answer(prompt):\n    raise ValueError('no key')\n")
-    ran = carob("inspect", "python:desk.py:answer")
+    ran = carob("init", "--inspect", "python:desk.py:answer")
     assert (ran.code, ran.out) == (1, "")
     assert "no target was written: ValueError: no key" in ran.err

@@ -1,4 +1,4 @@
-"""What `carob inspect` shows has no password of an address in it; the target that it writes names a variable."""
+"""What `carob init --inspect` shows has no password of an address in it; the target that it writes names a variable."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def test_an_inspection_of_a_service(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_an_address_that_does_not_respond(carob: Carob) -> None:
-    ran = carob("inspect", "http://bob:hunter2@127.0.0.1:9/")
+    ran = carob("init", "--inspect", "http://bob:hunter2@127.0.0.1:9/")
     assert ran.code != 0
     assert "does not respond" in ran.err
     assert "hunter2" not in ran.err + ran.out

@@ -64,7 +64,7 @@ def table(text: str, name: str = "app") -> dict[str, Any]:
 def test_a_chat_with_a_button_and_a_spinner(carob: Carob) -> None:
     with serving() as stub:
         url = f"{stub.url}/chat?how=spinner"
-        ran = carob("inspect", url, "--prompt", "drip slowly, please", "--name", "plain")
+        ran = carob("init", "--inspect", url, "--prompt", "drip slowly, please", "--name", "plain")
         assert ran.code == 0, ran.err
         assert table(ran.out, "plain") == {
             "use": f"browser:{url}",
@@ -113,7 +113,7 @@ root.querySelector("button").onclick = () => {
 def test_a_widget_in_a_frame_and_a_shadow_root(carob: Carob) -> None:
     with serving() as stub:
         stub.page = lambda _: WIDGET.replace("SAID", f'"{QUOTING}"')
-        ran = carob("inspect", f"{stub.url}/echo?page=x", "--prompt", "Is the desk open?")
+        ran = carob("init", "--inspect", f"{stub.url}/echo?page=x", "--prompt", "Is the desk open?")
     assert ran.code == 0, ran.err
     written = table(ran.out)["options"]
     assert {name: written[name] for name in ("frame", "chat_box", "send", "answer")} == {
@@ -131,7 +131,7 @@ def test_the_canvas_app_with_its_telemetry(carob: Carob, monkeypatch: pytest.Mon
         monkeypatch.setattr(module, "SETTLE", 0.4)
     options = [word for key, value in CANVAS.items() for word in ("-o", f"{key}={value}")]
     prompt = "Add my GitHub activity"  # after which the canvas has more new words than the conversation
-    ran = carob("inspect", "browser:app", *options, "--prompt", prompt, "--name", "canvas", "--write")
+    ran = carob("init", "--inspect", "browser:app", *options, "--prompt", prompt, "--name", "canvas", "--write")
     assert (ran.code, ran.out) == (0, ""), ran.err
     written = table(Path("carob.toml").read_text(), "canvas")["options"]
     assert {key: written[key] for key in ("chat_box", "complete", "answer", "failure", "telemetry")} == {
@@ -201,12 +201,12 @@ async def test_line_that_does_not_end_every_turn_is_not_proposed(monkeypatch: py
 )
 def test_what_is_no_page_is_taken_for_a_service(carob: Carob, content_type: str, status: int) -> None:
     with answering(content_type, status) as url:
-        ran = carob("inspect", url)
+        ran = carob("init", "--inspect", url)
     assert (ran.code, ran.out) == (1, "")
     assert ran.err.splitlines()[-1] == (
         "carob: no target was written: the service accepted none of the usual requests: "
         "set `body` or `form`. Add options "
-        "with -o; see `carob inspect --help`."
+        "with -o; see `carob init --inspect --help`."
     )
 
 
@@ -214,7 +214,7 @@ def test_an_address_where_nothing_is(carob: Carob) -> None:
     with socket.socket() as held:  # nobody else can listen there
         held.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{held.getsockname()[1]}"
-        ran = carob("inspect", url)
+        ran = carob("init", "--inspect", url)
     assert (ran.code, ran.out) == (4, "")
     assert ran.err == (
         f"carob: {url} does not respond: [Errno 111] Connection refused. Start the app, or correct the address. "
@@ -224,7 +224,7 @@ def test_an_address_where_nothing_is(carob: Carob) -> None:
 
 def test_a_page_without_a_chat_is_told(carob: Carob) -> None:
     with answering("text/html") as url:
-        ran = carob("inspect", url, "-o", "wait_ms=3000")
+        ran = carob("init", "--inspect", url, "-o", "wait_ms=3000")
     assert (ran.code, ran.out) == (1, "")
     assert ran.err == (
         f"carob: found no text box for a prompt at {url}/. If the chat comes after a login or a click, describe the "
@@ -252,7 +252,7 @@ def test_a_page_without_a_chat_is_told(carob: Carob) -> None:
 def test_a_prompt_of_which_nothing_comes_is_told(carob: Carob, script: str, says: str) -> None:
     with serving() as stub:
         stub.script = script
-        ran = carob("inspect", f"{stub.url}/chat", "-o", "wait_ms=4000")
+        ran = carob("init", "--inspect", f"{stub.url}/chat", "-o", "wait_ms=4000")
     assert (ran.code, ran.out, ran.err) == (1, "", f"carob: {says}\n")
 
 
@@ -263,7 +263,7 @@ def test_a_page_that_opens_a_dialog_by_itself_is_told(carob: Carob) -> None:
         const dialog = document.body.appendChild(document.createElement("div"));
         dialog.style = "position: fixed; inset: 0; background: white";
         dialog.innerHTML = "<button onclick='this.parentElement.remove()'>Accept</button>";"""
-        ran = carob("inspect", f"{stub.url}/chat")
+        ran = carob("init", "--inspect", f"{stub.url}/chat")
     assert (ran.code, ran.out) == (1, "")
     assert ran.err == (
         'carob: button "Go" could not be clicked: something on the page covers it. Name the button that '

@@ -1,4 +1,4 @@
-"""`carob inspect langgraph:module:graph`: what a graph takes and gives, its tools, and what a first prompt records."""
+"""`carob init --inspect langgraph:module:graph`: what a graph takes and gives, its tools, and a first record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`carob inspect http://…`: what a service takes and gives, guessed from its answer to one prompt, and then proved."""
+"""`carob init --inspect http://…`: what a service takes and gives, guessed from one answer, then proved."""
 
 from __future__ import annotations
 

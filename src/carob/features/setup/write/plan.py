@@ -154,7 +154,7 @@ async def plan_files(
         files.append(PlannedFile(texts.CONFIG, "\n".join([text.rstrip("\n"), *lines]) + "\n"))
     elif not survey.targets:
         where = "AGENT" if agent is None else agent.address if agent.kind in ("http", "https") else agent.use
-        notes.append(f"{survey.config} exists, but has no target. Add one: carob inspect {where} --write")
+        notes.append(f"{survey.config} exists, but has no target. Add one: carob init --inspect {where} --write")
     suite = next((suite_file.path for suite_file in survey.suites if suite_file.format == "carob-1"), None)
     suite = suite or next((suite_file.path for suite_file in survey.suites), None)
     works = probe.target is not None
@@ -164,7 +164,7 @@ async def plan_files(
         text, suite_notes, works = await _suite(probe.target, prompts, suite_name, project, consent)
         notes += suite_notes
         if os.path.lexists(survey.folder / suite):
-            notes.append(f"{suite} exists, but cannot be read as a suite: see `carob validate {suite}`.")
+            notes.append(f"{suite} exists, but cannot be read as a suite: see `carob lint --errors-only {suite}`.")
         else:
             files.append(PlannedFile(suite, texts.with_schema(text, suite)))
             files += plan_schema(survey.folder, project)

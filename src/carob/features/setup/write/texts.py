@@ -66,7 +66,7 @@ def _unfinished_target(agent: FoundAgent, problem: str) -> list[str]:
     where = agent.address if agent.kind in ("http", "https") else agent.use
     lines += [
         "# and add the target with",
-        _comment(f"  carob inspect {shlex.quote(where)} --name {agent.name} --write"),
+        _comment(f"  carob init --inspect {shlex.quote(where)} --name {agent.name} --write"),
     ]
     return [
         *lines,

@@ -1,4 +1,4 @@
-"""`carob inspect URL`: a look at the page, and of the targets that follow from it the first that gives an answer."""
+"""`carob init --inspect URL`: a look at the page, and the first target that follows from it and answers."""
 
 from __future__ import annotations
 
