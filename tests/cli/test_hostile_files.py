@@ -38,7 +38,7 @@ class Hostile(NamedTuple):
 
     files: Mapping[str, str | bytes]
     says: str
-    command: str = "validate s.yaml"
+    command: str = "lint --errors-only s.yaml"
     code: int = 4
 
 
@@ -58,7 +58,7 @@ def grounded_in(name: str) -> dict[str, str]:
 def promptfoo(says: str, **changed: Any) -> Hostile:
     tests = [{"vars": {"x": "hello"}, "assert": [{"type": "contains", "value": "hello"}]}]
     config = {"prompts": ["Say {{x}}"], "providers": ["echo"], "tests": tests, **changed}
-    return Hostile({"promptfooconfig.yaml": json.dumps(config)}, says, "validate promptfooconfig.yaml")
+    return Hostile({"promptfooconfig.yaml": json.dumps(config)}, says, "lint --errors-only promptfooconfig.yaml")
 
 
 def asserted(says: str, **changed: Any) -> Hostile:
@@ -68,12 +68,12 @@ def asserted(says: str, **changed: Any) -> Hostile:
 
 def pydantic(says: str, **changed: Any) -> Hostile:
     case = {"name": "a", "inputs": "hello", "evaluators": [{"Equals": "hello"}], **changed}
-    return Hostile({"evals.yaml": json.dumps({"cases": [case]})}, says, "validate evals.yaml")
+    return Hostile({"evals.yaml": json.dumps({"cases": [case]})}, says, "lint --errors-only evals.yaml")
 
 
 def adk(says: str, conversation: object) -> Hostile:
     tree = {"eval_set_id": "s", "eval_cases": [{"eval_id": "c", "conversation": conversation}]}
-    return Hostile({"x.evalset.json": json.dumps(tree)}, says, "validate x.evalset.json")
+    return Hostile({"x.evalset.json": json.dumps(tree)}, says, "lint --errors-only x.evalset.json")
 
 
 def tape(says: str, data: str | bytes, command: str = "show") -> Hostile:
@@ -100,7 +100,7 @@ HOSTILE = {
     "adk-turn-of-a-number": adk("conversation[0]", [3]),
     # Aliases that stand for more than memory holds.
     "bomb-suite": Hostile({"s.yaml": BOMB + GOOD[1:-1]}, EXPANDS),
-    "bomb-promptfoo": Hostile({"promptfooconfig.yaml": BOMB}, EXPANDS, "validate promptfooconfig.yaml"),
+    "bomb-promptfoo": Hostile({"promptfooconfig.yaml": BOMB}, EXPANDS, "lint --errors-only promptfooconfig.yaml"),
     "bomb-tape": tape("it has YAML aliases", BOMB + TAPED),
     "bomb-tape-scan": tape("it has YAML aliases", BOMB + TAPED, "scan"),
     "bomb-rules": Hostile({**suite(), "rules.yaml": BOMB, "carob.toml": 'rules = ["rules.yaml"]'}, EXPANDS),
@@ -121,8 +121,8 @@ HOSTILE = {
     "grounded-in-of-a-device": Hostile(grounded_in("/dev/zero"), OUTSIDE),
     "promptfoo-prompts-by-dots": promptfoo("outside", prompts=["file://../outside/secret.csv"]),
     "promptfoo-tests-by-a-link": promptfoo("outside", tests="file://link.csv"),
-    "suite-of-a-pipe": Hostile({}, "is not a regular file", "validate pipe.csv"),
-    "suite-of-a-device": Hostile({}, "is not a regular file", "validate /dev/zero"),
+    "suite-of-a-pipe": Hostile({}, "is not a regular file", "lint --errors-only pipe.csv"),
+    "suite-of-a-device": Hostile({}, "is not a regular file", "lint --errors-only /dev/zero"),
     # Bytes that are none of what they are called.
     "tape-of-surrogates": tape("s.tape.yaml", TAPED.replace("json: {}}\n", 'text: "\\ud83d\\ude80"}\n')),
     "tape-of-a-list": tape("s.tape.yaml", "[1, 2]\n"),

@@ -72,7 +72,7 @@ def test_a_broken_pipe(command: str, err_too: bool) -> None:
 
 def test_a_reader_that_leaves_early() -> None:
     write("suite.json", MANY)
-    line = f"set -o pipefail; {SCRIPT} list suite.json | head -n 1"
+    line = f"set -o pipefail; {SCRIPT} run --list suite.json | head -n 1"
     ran = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "case-0\t\tprompt of case-0\n", "")
 

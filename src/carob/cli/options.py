@@ -91,6 +91,8 @@ def comma_list(ctx: click.Context, param: click.Parameter, value: tuple[str, ...
 
 def assignments(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, object]:
     """`KEY=VALUE` pairs; a value that is JSON is read as such, any other is text."""
+    if not value:
+        return {}
     from carob.text.clean import jsonable, loads
 
     pairs: dict[str, object] = {}

@@ -49,7 +49,7 @@ def command(
 
     \b
     Of a service:
-      carob init --inspect http://127.0.0.1:8080/chat --prompt "Where is A-17?" --prompt "Where is B-99?"
+      carob init --inspect http://127.0.0.1:8080/chat --prompt "Where is A-17?" --prompt "And B-99?"
     """
     from carob.cli.main import print_error
     from carob.features.setup.library import add_target, inspect
