@@ -27,9 +27,9 @@ def resume(run: str, **options: Any) -> int:
 
     \b
     Examples:
-      carob resume --last
-      carob resume carob-results/checkout-20260101T090000Z.jsonl
-      carob resume /full/disk/run.jsonl --results-dir /other/disk
+      carob run --resume
+      carob run --resume carob-results/checkout-20260101T090000Z.jsonl
+      carob run --resume /full/disk/run.jsonl --results-dir /other/disk
     """
     return go_on(run, (), **options)
 
@@ -57,9 +57,9 @@ def rerun(run: str, status: list[StatusName], **options: Any) -> int:
 
     \b
     Examples:
-      carob rerun --last
-      carob rerun carob-results/checkout-20260101T090000Z.jsonl
-      carob rerun carob-results/checkout-20260101T090000Z.jsonl --status error,partial
+      carob run --failed
+      carob run --failed carob-results/checkout-20260101T090000Z.jsonl
+      carob run --failed carob-results/checkout-20260101T090000Z.jsonl --status error,partial
     """
     return go_on(run, status, **options)
 
