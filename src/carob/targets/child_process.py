@@ -68,6 +68,10 @@ class Child:
         """Write to its stdin, from another thread; None: nothing more is to come."""
         self._letters.put(data)
 
+    def restart_count(self) -> None:
+        """Allow it to write as much again: a turn begins in a process that had others before."""
+        self._seen = 0
+
     def run(self, on_line: OnLine) -> ExitStatus:
         """Run to the end. Whatever happens, the whole process group is dead and reaped afterwards."""
         process = subprocess.Popen(
@@ -91,6 +95,8 @@ class Child:
             self._watch(selector, process)
             deadline: float | None = None
             while (selector.get_map() or process.poll() is None) and not self._stopping.is_set():
+                if self._seen > STDOUT_CAP and self._spoken_to:
+                    return
                 self._take_letters(selector, process)
                 for key, _ in selector.select(PROMPTLY if self._spoken_to else POLL):
                     self._serve(selector, key, on_line)

@@ -23,6 +23,9 @@ For a case of several turns the object holds `"conversation": true`, the first p
 program has answered, it gets the next prompt on a line of its own, `{"prompt": "..."}`, and so on; the input ends after
 the last answer. Setup prompts come first, in the same way. `turn_timeout` then counts for each turn.
 
+With `lines = true`, one process has all cases, one after the other, and starts anew only after one that it did not
+answer (`command_lines.py`).
+
 Other lines are taken for logs. No answer, too few or too many answers, an exit status other than 0, or death by a
 signal make the case an ERROR with the end of stderr. On a time-out the process group gets SIGTERM and, a second later,
 SIGKILL; processes that outlive the command are killed too. `turn_timeout` counts for all turns together.
@@ -35,7 +38,7 @@ import os
 import shlex
 import shutil
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import partial
 from time import perf_counter, time
@@ -50,7 +53,8 @@ from carob.model.trace import Message, Trace
 from carob.targets import short_form
 from carob.targets.base import RunContext, TargetError
 from carob.targets.child_process import STDOUT_CAP, Child, ExitStatus
-from carob.targets.config import TargetConfig, no_options
+from carob.targets.command_lines import IN_TURN, LastingProcess, Processes
+from carob.targets.config import TargetConfig, read_options
 from carob.targets.conversation import converse
 from carob.targets.user_code import DaemonThreads
 from carob.text.clean import jsonable, loads
@@ -67,6 +71,13 @@ class _Telemetry(Struct, forbid_unknown_fields=True, kw_only=True):
     line: str | None = None
 
 
+class CommandOptions(Struct, forbid_unknown_fields=True):
+    """Options of `command:`."""
+
+    lines: bool = False
+    """Whether the process stays for all cases: it gets each prompt as a line, and answers with one."""
+
+
 class CommandTarget:
     """An agent in a process of its own."""
 
@@ -74,13 +85,16 @@ class CommandTarget:
 
     def __init__(self, config: TargetConfig) -> None:
         self.limits = config.limits
+        self._processes = Processes() if read_options(config, CommandOptions).lines else None
+        if self._processes is not None:
+            most = config.limits.max_concurrency or 1
+            self.limits = structs.replace(config.limits, max_concurrency=most, max_workers=1, why=IN_TURN)
         self.options = config.identity
         self._config = config
         self._argv: list[str] = []
         self._threads = DaemonThreads("carob-command")
 
     async def open(self) -> None:
-        no_options(self._config)
         try:
             argv = shlex.split(self._config.spec)
         except ValueError as error:
@@ -90,9 +104,13 @@ class CommandTarget:
         self._argv = [self._executable(argv[0]), *argv[1:]]
 
     async def close(self) -> None:
+        if self._processes is not None:
+            await self._processes.close()
         self._threads.close()
 
     async def run(self, case: Case, context: RunContext) -> Trace:
+        if self._processes is not None:
+            return await self._run_in_turn(self._processes, case, context)
         if case.is_conversation:
             return await self._converse(case, context)
         answers = _Answers(case, context)
@@ -132,6 +150,24 @@ class CommandTarget:
             child.stop()
             await asyncio.wait({running})
         return talk.finish(trace)
+
+    async def _run_in_turn(self, processes: Processes, case: Case, context: RunContext) -> Trace:
+        """One conversation with a process that may have had others; one that has spans or files of its own is new."""
+        is_shared = context.workspace is None and not context.trace_context.listening
+        process = processes.take() if is_shared else None
+        process = process or LastingProcess(self._child(context, spoken_to=True), self._threads)
+        talk = _Talk(case, context, process.send, process.numbers)
+        process.begin(talk)
+        try:
+            trace = talk.check(await converse(case, context, talk.turn, self._config.turn_timeout))
+        except BaseException:
+            await process.stop()
+            raise
+        if is_shared:
+            processes.give_back(process)
+        else:
+            await process.stop()
+        return trace
 
     def _child(self, context: RunContext, stdin: bytes = b"", *, spoken_to: bool = False) -> Child:
         """The process of a case: in its workspace, or in the folder of the configuration."""
@@ -243,12 +279,12 @@ class _Answers:
 
     def _exit_error(self, ended: ExitStatus) -> TargetError | None:
         kind = "setup" if self._answered < len(self._case.setup_prompts) else "agent"
+        if ended.overflowed:
+            return TargetError("bad-answer", f"the command wrote more than {STDOUT_CAP:,} bytes")
         if ended.returncode < 0:
             return TargetError(kind, f"the command was killed by {_signal(-ended.returncode)}")
         if ended.returncode > 0:
             return TargetError(kind, f"the command ended with exit status {ended.returncode}")
-        if ended.overflowed:
-            return TargetError("bad-answer", f"the command wrote more than {STDOUT_CAP:,} bytes")
         return None
 
     def _count_error(self) -> TargetError | None:
@@ -266,12 +302,20 @@ class _Answers:
 
 
 class _Talk(_Answers):
-    """A process that gets one prompt after the other, each once it has answered the one before."""
+    """A process that gets one prompt after the other, each once it has answered the one before.
 
-    def __init__(self, case: Case, context: RunContext, send: Callable[[bytes], None]) -> None:
+    `numbers`: it has other conversations too, so each prompt has a number, and says which conversation it is of.
+    """
+
+    def __init__(
+        self, case: Case, context: RunContext, send: Callable[[bytes], None], numbers: Iterator[int] | None = None
+    ) -> None:
         super().__init__(case, context)
         self._send = send
-        self._first = {"case_id": case.id, "conversation": True, "metadata": case.metadata, "context": context.given}
+        name = True if numbers is None else context.trace_context.conversation_id
+        self._first = {"case_id": case.id, "conversation": name, "metadata": case.metadata, "context": context.given}
+        self._name, self._numbers = name, numbers
+        self._asked, self._heard = 0, 0
         self._loop = asyncio.get_running_loop()
         self._inbox: asyncio.Queue[short_form.Short | TargetError | ExitStatus] = asyncio.Queue()
 
@@ -284,6 +328,22 @@ class _Talk(_Answers):
     def _answer(self, short: short_form.Short) -> None:
         self._loop.call_soon_threadsafe(self._inbox.put_nowait, short)
 
+    def _take(self, value: dict[str, object]) -> bool:
+        """A second answer to a prompt is a log; one to a prompt that was not sent is an error."""
+        number = value.get("id") if self._numbers is not None and "type" not in value else None
+        if number is None:
+            return super()._take(value)
+        if isinstance(number, int) and number <= self._heard:
+            return False
+        self._heard = self._asked
+        if number != self._asked:
+            raise TargetError("bad-answer", f"the command answered prompt {number!r} when it was asked {self._asked}")
+        return super()._take({key: item for key, item in value.items() if key != "id"})
+
+    def check(self, trace: Trace) -> Trace:
+        """The trace, unless the process has written more than it was asked for, or has ended badly."""
+        return trace if self._inbox.empty() else self.finish(trace)
+
     def over(self, running: asyncio.Future[ExitStatus]) -> None:
         """The process has ended, or could not be started."""
         error = running.exception()
@@ -292,7 +352,12 @@ class _Talk(_Answers):
 
     async def turn(self, prompt: str) -> Trace:
         """Say one thing; the trace of the answer to it."""
-        self._send(_encode({"prompt": prompt, **self._first}))
+        request: dict[str, object] = {"prompt": prompt}
+        if self._numbers is not None:
+            self._asked = next(self._numbers)
+            self._heard = self._asked - 1
+            request = {"id": self._asked, "conversation": self._name, **request}
+        self._send(_encode({**request, **self._first}))
         self._first = {}
         began, started_at = perf_counter(), time()
         answer = await self._inbox.get()

@@ -367,9 +367,9 @@ def _check_fault_keys(settings: _TargetTable, file: Path, section: str) -> None:
 
 def _own_options(table: dict[str, object]) -> dict[str, object]:
     """The options that are in the table of a target itself."""
-    if str(table.get("use", "")).partition(":")[0] not in WIRE_KINDS:
-        return {}
-    return {key: value for key, value in table.items() if key not in _SHARED}
+    kind = str(table.get("use", "")).partition(":")[0]
+    own = table.keys() - set(_SHARED) if kind in WIRE_KINDS else {"lines"} if kind == "command" else ()
+    return {key: value for key, value in table.items() if key in own}
 
 
 def _digests(values: object) -> object:
