@@ -41,6 +41,7 @@ import signal
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import partial
+from pathlib import Path
 from time import perf_counter, time
 
 import msgspec
@@ -60,6 +61,9 @@ from carob.targets.user_code import DaemonThreads
 from carob.text.clean import jsonable, loads
 
 LOG_CAP = 300
+RECORDERS = "CAROB_RECORDERS"
+"""The variable by which a program in JavaScript finds what makes a trace of what an agent gives."""
+RECORDERS_AT = Path(__file__).with_name("node").joinpath("recorders.js").as_uri()
 KINDS = ("tool_call", "message", "telemetry")
 MORE_ANSWERS = "the command wrote more lines with `final_message` than it got prompts"
 ALIKE = 0.85
@@ -180,6 +184,7 @@ class CommandTarget:
         """The environment, with the trace context by which the process says whose spans it makes."""
         workspace, own = context.workspace, self._config.env
         env = {**os.environ, **own} if workspace is None else workspace.environment(own)
+        env = {RECORDERS: RECORDERS_AT, **env} if self._processes is not None else env
         trace_env = context.trace_context.for_process()
         if trace_env and (resource := env.get(RESOURCE)):
             trace_env[RESOURCE] = f"{resource},{trace_env[RESOURCE]}"

@@ -28,6 +28,17 @@ MODEL = "model"
 """The name of a target that is the model itself."""
 
 
+class Bridge(NamedTuple):
+    """A file to write, through which Carob reaches an agent."""
+
+    path: str
+    text: str
+    gaps: tuple[str, ...] = ()
+    """What the user has to do before it works."""
+    test: str = ""
+    """The same as a test file for vitest, with SUITE in place of the name of its suite."""
+
+
 class FoundAgent(NamedTuple):
     """Something that may be the agent: the target that would reach it, and where that was read."""
 
@@ -42,6 +53,7 @@ class FoundAgent(NamedTuple):
     options: Mapping[str, object] = MappingProxyType({})
     paths: tuple[str, ...] = ()
     """Further paths that the source of a service names."""
+    bridge: Bridge | None = None
     is_trusted: bool = False
     """Whether the user said that what answers at its address is the agent."""
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from carob.features.setup.survey.findings import ROUTES, FoundAgent, rank_path
+from carob.features.setup.survey.node_agents import find_bridged
 
 PORT, MASTRA_PORT = 3000, 4111
 CODE = (".js", ".ts", ".mjs", ".mts", ".cjs", ".jsx", ".tsx")
@@ -83,6 +84,7 @@ def find_node_agents(
         own = [path for path in files if path.startswith(f"{package.folder}/" if package.folder else "")]
         code = {path: read(path) for path in own if path.endswith(CODE)}
         yield from sorted(_agents_of(package, code, variables), key=_rank)
+        yield from find_bridged(package.folder, package.packages, code, files)
 
 
 def _agents_of(package: Package, code: Mapping[str, str], variables: Mapping[str, str]) -> Iterator[FoundAgent]:

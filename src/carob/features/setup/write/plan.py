@@ -133,12 +133,16 @@ class Consent(NamedTuple):
     may_ask: bool = False
     allow_effects: bool = False
 
+    def may_send(self, prompts: Sequence[str]) -> bool:
+        """Whether a suite with these prompts, or with a greeting, may be run."""
+        return self.may_ask and (self.allow_effects or not prompts)
+
 
 async def plan_files(
     survey: Survey, agent: FoundAgent | None, prompts: tuple[str, ...], project: Project, consent: Consent
 ) -> InitPlan:
     """Plan what a project lacks. An agent that may be asked is asked, and its first suite drafted from what it does."""
-    probe = await _ask(survey, agent, prompts, project, consent)
+    probe = Probe() if agent is not None and agent.bridge else await _ask(survey, agent, prompts, project, consent)
     notes = [_why_not_asked(agent, probe.problem)] if agent is not None and probe.problem and consent.may_ask else []
     table = dict(probe.table)
     if agent is not None and not table and agent.is_complete:
@@ -168,7 +172,11 @@ async def plan_files(
         else:
             files.append(PlannedFile(suite, texts.with_schema(text, suite)))
             files += plan_schema(survey.folder, project)
-    files += _vitest(survey, suite)
+    bridged, gaps = _bridge(survey, agent)
+    files += bridged
+    notes += gaps
+    works = works or (bool(bridged) and not gaps and consent.may_send(prompts))
+    files += _vitest(survey, suite, agent)
     files += _workflow(survey, _suites_to_run(survey, suite), agent)
     files += plan_ignored(survey.folder)
     return InitPlan(survey.folder, tuple(files), suite, works, tuple(notes))
@@ -238,11 +246,22 @@ def _suites_to_run(survey: Survey, first: str) -> list[str]:
     return [first, *others]
 
 
-def _vitest(survey: Survey, suite: str) -> list[PlannedFile]:
-    """The suite as tests of a Node project, with the one function to fill in."""
+def _bridge(survey: Survey, agent: FoundAgent | None) -> tuple[list[PlannedFile], list[str]]:
+    """The file through which an agent is reached, and what is to be done before it works."""
+    bridge = agent.bridge if agent is not None else None
+    if bridge is None or survey.targets or os.path.lexists(survey.folder / bridge.path):
+        return [], []
+    return [PlannedFile(bridge.path, bridge.text)], [f"before the first run: {gap}." for gap in bridge.gaps]
+
+
+def _vitest(survey: Survey, suite: str, agent: FoundAgent | None) -> list[PlannedFile]:
+    """The suite as tests of a Node project, which ask the agent that was found, or have one function to fill in."""
     path = "carob.test.ts"
     if not survey.recorder or os.path.lexists(survey.folder / path):
         return []
+    bridge = agent.bridge if agent is not None else None
+    if bridge is not None and bridge.test and "/" not in bridge.path:
+        return [PlannedFile(path, bridge.test.replace("SUITE", json.dumps(suite)))]
     return [PlannedFile(path, texts.vitest_file(survey.recorder, suite))]
 
 
