@@ -21,7 +21,8 @@ from processes import running
 PROJECT = Path(__file__).with_name("vitest_project")
 CAROB = Path(sys.executable).with_name("carob")
 VITEST = "node_modules/.bin/vitest"
-PACKAGES = ("vitest@4.1", "ai@6", "zod@4")
+PACKAGES = ("vitest@4.1", "ai@6", "zod@4", "tsx")
+RECORDERS = ROOT / "src" / "carob" / "targets" / "node"
 MOST_BYTES = 60_000
 EXPECTED = {"must_say_any": ["sorry"], "must_not_say": ["password"], "tool_calls_none": ["delete_order"]}
 
@@ -82,6 +83,30 @@ def starts(project: Path) -> list[int]:
 
 def test_the_package_is_small(packed: Path) -> None:
     assert packed.stat().st_size <= MOST_BYTES
+
+
+def test_the_bridges_have_the_recorders_of_the_package(packed: Path) -> None:
+    for file in RECORDERS.glob("*.js"):
+        assert file.read_text() == (packed.parent / "dist" / file.name).read_text()
+
+
+def test_200_cases_through_the_bridge_have_the_verdicts_of_vitest(project: Path) -> None:
+    write_suite(200)
+    Path("package.json").write_text('{"type": "module", "dependencies": {"ai": "6"}, "devDependencies": {"tsx": "*"}}')
+    began = time.perf_counter()
+    subprocess.run([CAROB, "init", "--yes", "--no-ask"], capture_output=True, check=False)
+    ran = subprocess.run([CAROB, "run", "desk.carob.yaml"], capture_output=True, text=True, check=False)
+    print(f"200 cases through the bridge in {time.perf_counter() - began:.1f} s")
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    (bridged,) = Path("carob-results").glob("*.jsonl")
+    vitest("run", "desk.test.ts")
+    (tested,) = set(Path("carob-results").glob("*.jsonl")) - {bridged}
+    ours, theirs = (list(carob.Journal(file).records()) for file in (bridged, tested))
+    assert len(ours) == 200
+    assert [msgspec.json.encode(record.verdict) for record in ours] == [
+        msgspec.json.encode(record.verdict) for record in theirs
+    ]
+    assert {record.status for record in ours} == {"PASS", "FAIL"}
 
 
 def test_from_install_to_a_red_test_with_evidence(project: Path) -> None:
@@ -165,6 +190,7 @@ def test_a_judge_that_is_killed_ends_its_tests(project: Path) -> None:
 
 def test_the_file_of_init_says_what_to_fill_in(project: Path) -> None:
     Path("desk.test.ts").unlink()
+    Path("desk.ts").unlink()
     Path("package.json").write_text('{"type": "module", "dependencies": {"ai": "6"}}')
     subprocess.run([CAROB, "init", "--yes", "--no-ask"], capture_output=True, check=False)
     ran = vitest("run")

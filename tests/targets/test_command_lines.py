@@ -92,7 +92,6 @@ async def test_one_process_has_all_cases() -> None:
         ("odd", "bad-answer", "the command wrote a line that cannot be read"),
         ("flood", "bad-answer", "the command wrote more than 67,108,864 bytes"),
         ("other id", "bad-answer", "the command answered prompt 99 when it was asked 2"),
-        ("fails", "agent", "no such model"),
     ],
 )
 async def test_a_case_without_an_answer_is_an_error_of_its_own(prompt: str, kind: str, says: str) -> None:
@@ -106,6 +105,14 @@ async def test_a_case_without_an_answer_is_an_error_of_its_own(prompt: str, kind
     assert after.final_message == f"{pid(after.final_message)} b"
     assert pid(after.final_message) != before
     assert not Path(f"/proc/{before}").exists()
+
+
+async def test_an_error_is_an_answer() -> None:
+    async with opened("command", COMMAND, options=LINES) as target:
+        before = pid((await ask(target, "a")).final_message)
+        with pytest.raises(TargetError, match="no such model"):
+            await ask(target, "fails")
+        assert pid((await ask(target, "b")).final_message) == before
 
 
 @pytest.mark.parametrize("prompt", ["twice", "last"])

@@ -163,15 +163,12 @@ class CommandTarget:
         talk = _Talk(case, context, process.send, process.numbers)
         process.begin(talk)
         try:
-            trace = talk.check(await converse(case, context, talk.turn, self._config.turn_timeout))
-        except BaseException:
-            await process.stop()
-            raise
-        if is_shared:
-            processes.give_back(process)
-        else:
-            await process.stop()
-        return trace
+            return talk.check(await converse(case, context, talk.turn, self._config.turn_timeout))
+        finally:
+            if is_shared and talk.is_settled:
+                processes.give_back(process)
+            else:
+                await process.stop()
 
     def _child(self, context: RunContext, stdin: bytes = b"", *, spoken_to: bool = False) -> Child:
         """The process of a case: in its workspace, or in the folder of the configuration."""
@@ -321,6 +318,8 @@ class _Talk(_Answers):
         self._first = {"case_id": case.id, "conversation": name, "metadata": case.metadata, "context": context.given}
         self._name, self._numbers = name, numbers
         self._asked, self._heard = 0, 0
+        self.is_settled = True
+        """Whether the process has answered all that it was asked, and nothing more."""
         self._loop = asyncio.get_running_loop()
         self._inbox: asyncio.Queue[short_form.Short | TargetError | ExitStatus] = asyncio.Queue()
 
@@ -363,11 +362,12 @@ class _Talk(_Answers):
             self._heard = self._asked - 1
             request = {"id": self._asked, "conversation": self._name, **request}
         self._send(_encode({**request, **self._first}))
-        self._first = {}
+        self._first, self.is_settled = {}, False
         began, started_at = perf_counter(), time()
         answer = await self._inbox.get()
         if not isinstance(answer, short_form.Short):
             raise self._end_error(answer)
+        self.is_settled = self._inbox.empty()
         took = round((perf_counter() - began) * 1000, 3)
         trace = short_form.to_trace(answer, self._case, recorder=self._recorder)
         return structs.replace(trace, started_at=started_at, duration_ms=trace.duration_ms or took)

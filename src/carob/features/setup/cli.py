@@ -64,7 +64,7 @@ def command(
         if may_ask and talks and not prompts:
             prompts = _prompts()
             allow_effects = True
-        if may_ask and (agent is not None or survey.targets):
+        if may_ask and (survey.targets or (agent is not None and agent.bridge is None)):
             console.show_question(agent, len(prompts) if allow_effects else 0)
         plan = library.plan_init(survey, agent, prompts=prompts, may_ask=may_ask, allow_effects=allow_effects)
     return _carry_out(plan, yes=yes, talks=talks)

@@ -67,7 +67,7 @@ def test_services_of_node(name: str, tmp_path: Path) -> None:
     for path, text in files.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
-    found = [(agent.use, agent.start) for agent in survey_folder(tmp_path, {}).agents]
+    found = [(agent.use, agent.start) for agent in survey_folder(tmp_path, {}).agents if agent.address]
     assert found == [(use, start)]
 
 

@@ -38,6 +38,7 @@ _RECORDERS = {
     "@openai/agents": "fromAgents",
     "ai": "fromAiSdk",
     "@langchain/core": "fromLangChain",
+    "@langchain/langgraph": "fromLangChain",
     "langchain": "fromLangChain",
 }
 """What makes a trace of what an agent gives, in the npm package of Carob; the first that a project has."""
