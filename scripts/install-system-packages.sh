@@ -1,6 +1,12 @@
 #!/bin/sh
-# Installs the Debian packages that the tests use, if they are not there yet; with "browser", only that.
+# Installs the packages of Debian or Homebrew that the tests use, if they are not there yet; with "browser", only that.
 set -eu
+
+if command -v brew >/dev/null; then
+    [ -d /Applications/Chromium.app ] || brew install --quiet --cask chromium
+    [ "${1:-}" = browser ] || brew list --versions postgresql@17 >/dev/null || brew install --quiet postgresql@17
+    exit 0
+fi
 
 packages=""
 [ -x /usr/bin/chromium-headless-shell ] || [ -x /usr/bin/chromium ] || packages="$packages chromium-headless-shell"

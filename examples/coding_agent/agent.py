@@ -20,7 +20,7 @@ MUL_TEST = "\n    def test_mul(self):\n        assert calc.mul(2, 3) == 6\n"
 
 def main() -> None:
     prompt = json.load(sys.stdin)["prompt"]
-    rules = pathlib.Path("AGENTS.md").read_text() if os.path.exists("AGENTS.md") else ""
+    rules = pathlib.Path("AGENTS.md").read_text("utf-8") if os.path.exists("AGENTS.md") else ""
     print(json.dumps({"final_message": work(prompt, rules), "tool_calls": CALLS}))
 
 
@@ -34,10 +34,10 @@ def work(prompt: str, rules: str) -> str:
         shell("uv add requests" if "Use uv" in rules else "pip install requests")
         return "I added requests."
     if "mul" in prompt:
-        edit("calc.py", pathlib.Path("calc.py").read_text() + MUL)
-        edit("tests/test_calc.py", pathlib.Path("tests/test_calc.py").read_text() + MUL_TEST)
+        edit("calc.py", pathlib.Path("calc.py").read_text("utf-8") + MUL)
+        edit("tests/test_calc.py", pathlib.Path("tests/test_calc.py").read_text("utf-8") + MUL_TEST)
         return "I added mul with a test."
-    edit("calc.py", pathlib.Path("calc.py").read_text().replace("return a - b", "return a + b", 1))
+    edit("calc.py", pathlib.Path("calc.py").read_text("utf-8").replace("return a - b", "return a + b", 1))
     if "Run the tests" in rules:
         shell(TESTS)
     return "Fixed. All tests pass."
@@ -51,7 +51,7 @@ def shell(line: str) -> None:
 
 
 def edit(path: str, text: str) -> None:
-    pathlib.Path(path).write_text(text)
+    pathlib.Path(path).write_text(text, "utf-8")
     report("edit", {"path": path}, {"written": len(text)})
 
 

@@ -77,7 +77,7 @@ def _start(weights: Path) -> Any:
     params.port = 0
     params.n_ctx = CONTEXT_TOKENS
     params.n_parallel = 1
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = min(2, len(os.sched_getaffinity(0)))
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = min(2, os.cpu_count() or 1)
     params.use_jinja = True
     params.warmup = False
     params.ui = False

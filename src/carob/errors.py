@@ -59,6 +59,12 @@ class ConfigError(CarobError):
     slug = "config"
 
 
+class PlatformError(CarobError):
+    """What was asked for starts processes, which this system cannot end with all that they started."""
+
+    slug = "platform"
+
+
 class NothingSelectedError(CarobError):
     """The selection leaves no case to run."""
 

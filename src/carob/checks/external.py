@@ -123,17 +123,16 @@ def run_job(command: list[str], job: dict[str, Any], seconds: float = SECONDS) -
     """What the code gave: `result`, or `error`. It and all that it started end with the deadline."""
     import subprocess  # late, as is what ends processes: few suites hold code
 
-    from carob.system.process_tree import kill_group
+    from carob.system.process_tree import kill_group, start
 
     environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
     try:
-        process = subprocess.Popen(
+        process = start(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=environment,
-            start_new_session=True,
         )
     except OSError as error:
         return {"error": f"it cannot be started: {error.strerror}"}

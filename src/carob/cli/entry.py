@@ -7,15 +7,9 @@ import signal
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 INTERRUPTED = 2
-USAGE = 4
-SYSTEMS = ("posix",)
-"""Values of `os.name` where Carob runs: file locks, process groups and signals are those of POSIX."""
 
 
 def main() -> None:
-    if os.name not in SYSTEMS:
-        os.write(2, b"carob: Carob runs on Linux and macOS. On Windows, run it in WSL. [platform]\n")
-        os._exit(USAGE)
     _answer_with(_end)
     from carob.cli.main import main as command
 

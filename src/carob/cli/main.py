@@ -12,6 +12,7 @@ from carob.cli.streams import final_exit_code, patient_streams
 from carob.cli.usage import explain, suggest_command, suggest_new_name
 from carob.errors import CarobError, ExitCode, SuiteError
 from carob.plugins.features import Command, each_row, load, own_features
+from carob.system.portable import require_processes
 from carob.version import __version__, commit
 
 HEADINGS = (
@@ -23,14 +24,27 @@ HEADINGS = (
     "Suites and editors",
 )
 CORE = (
-    Command("run", "Test an agent", "Run suites against an agent and judge every case.", "carob.cli.run:command"),
+    Command(
+        "run",
+        "Test an agent",
+        "Run suites against an agent and judge every case.",
+        "carob.cli.run:command",
+        needs_processes=True,
+    ),
     Command(
         "run --resume",
         "Test an agent",
         "Finish a run that was interrupted or killed.",
         "carob.cli.again:resume",
+        needs_processes=True,
     ),
-    Command("run --failed", "Test an agent", "Run the failed cases of a run again.", "carob.cli.again:rerun"),
+    Command(
+        "run --failed",
+        "Test an agent",
+        "Run the failed cases of a run again.",
+        "carob.cli.again:rerun",
+        needs_processes=True,
+    ),
     Command("rescore", "Test an agent", "Judge recorded runs again, without an agent.", "carob.cli.rescore:command"),
     Command(
         "tape",
@@ -82,6 +96,8 @@ class Commands(click.Group):
         row = find_command(cmd_name)
         if row is None:
             return None
+        if row.needs_processes:
+            require_processes()
         command: click.Command = load(row.loads)
         command.short_help = row.summary
         for form in forms_of(cmd_name):

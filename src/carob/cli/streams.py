@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import select
@@ -9,12 +10,19 @@ import sys
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from carob.errors import CarobError, ExitCode
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+
+PLAIN: Final = "carob-plain"
+IN_ASCII: Final = {"→": "->", "…": "...", "✓": "ok"} | dict(
+    zip("–—‑−·•×✕‘’“”▁▂▃▄▅▆▇█", "-----*xx''\"\"__.--==#", strict=True)
+)
+"""What Carob writes of its own where the console has no such character; others are written as their numbers."""
 
 
 class Descriptor(io.RawIOBase):
@@ -79,6 +87,7 @@ def patient_streams() -> Descriptor:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # the lowest free number is this one: no other file may take its place
+    codecs.register_error(PLAIN, _write_plainly)
     out, err = Descriptor(1), Descriptor(2)
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     sys.stdout = _text(out, encoding, line_buffering=out.isatty())
@@ -95,7 +104,12 @@ def final_exit_code(out: Descriptor, code: int) -> int:
     return ExitCode.INTERNAL
 
 
+def _write_plainly(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    missing = error.object[error.start : error.end]
+    plain = (IN_ASCII.get(each) or each.encode("ascii", "backslashreplace").decode() for each in missing)
+    return "".join(plain), error.end
+
+
 def _text(raw: Descriptor, encoding: str, *, line_buffering: bool) -> io.TextIOWrapper:
-    return io.TextIOWrapper(
-        _CleanWriter(raw), encoding=encoding, errors="backslashreplace", line_buffering=line_buffering
-    )
+    return io.TextIOWrapper(_CleanWriter(raw), encoding=encoding, errors=PLAIN, line_buffering=line_buffering)

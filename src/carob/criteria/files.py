@@ -118,22 +118,23 @@ def add_evidence(folder: Path, evidence: SeenEvidence) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
         temporary.write_bytes(evidence.data)
-        temporary.rename(path)
+        temporary.replace(path)
 
 
 def add_line(folder: Path, line: PersonLabel | Opinion) -> None:
     """Append a line; it is on disk when this returns. Two processes may append at once."""
-    import fcntl
+    from carob.system.locks import lock
+    from carob.system.portable import NO_LINK, read_at
 
     path = folder / (LABELS if isinstance(line, PersonLabel) else OPINIONS)
     with _explain_errors(path):
         folder.mkdir(parents=True, exist_ok=True)
-        flags = os.O_CREAT | os.O_APPEND | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+        flags = os.O_CREAT | os.O_APPEND | os.O_RDWR | NO_LINK
         descriptor = os.open(path, flags, 0o644)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            lock(descriptor)
             size = os.fstat(descriptor).st_size
-            ending = b"" if not size or os.pread(descriptor, 1, size - 1) == b"\n" else _settle_torn(descriptor, size)
+            ending = b"" if not size or read_at(descriptor, 1, size - 1) == b"\n" else _settle_torn(descriptor, size)
             os.write(descriptor, ending + msgspec.json.encode(line) + b"\n")
             os.fsync(descriptor)
         finally:
@@ -142,7 +143,9 @@ def add_line(folder: Path, line: PersonLabel | Opinion) -> None:
 
 def _settle_torn(descriptor: int, size: int) -> bytes:
     """End a last line that lacks only its end; remove one that was never whole, and so never acknowledged."""
-    data = os.pread(descriptor, size, 0)
+    from carob.system.portable import read_at
+
+    data = read_at(descriptor, size, 0)
     start = data.rfind(b"\n") + 1
     try:
         msgspec.json.decode(data[start:])

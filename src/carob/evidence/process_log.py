@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from carob.model.workspace import TMPDIR, FileWrite, HostContact, ProcessRun
+from carob.system.process_tree import KILL
 
 CALLS = (
     *("execve", "execveat", "clone", "clone3", "fork", "vfork", "chdir", "fchdir", "connect", "io_uring_setup"),
@@ -265,4 +266,4 @@ def _unescape(text: str) -> str:
 def _signal_number(name: str) -> int:
     with suppress(AttributeError):
         return int(getattr(signal, name))
-    return int(signal.SIGKILL)
+    return KILL

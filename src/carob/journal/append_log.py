@@ -6,9 +6,9 @@ one has the name.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from carob.redaction.named import without_secrets
+from carob.system.locks import lock, unlock
+from carob.system.portable import NO_LINK, NO_WAIT
 
 BLOCK: Final = 1 << 16
 # A pipe without a reader is refused: it must not be waited for.
-_FLAGS: Final = os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FLAGS: Final = os.O_CREAT | os.O_APPEND | os.O_WRONLY | NO_LINK | NO_WAIT
 
 
 class LogLimits(NamedTuple):
@@ -102,16 +104,17 @@ class AppendLog:
             while True:
                 if self._descriptor < 0:
                     self._descriptor = os.open(self.path, _FLAGS, 0o600)
-                    os.set_blocking(self._descriptor, True)
+                    if sys.platform != "win32":
+                        os.set_blocking(self._descriptor, True)
                     self._end = 0
                 held = self._descriptor
-                fcntl.flock(held, fcntl.LOCK_EX)
+                lock(held)
                 try:
                     if self._has_name():
                         yield self._cut_torn()
                         return
                 finally:
-                    fcntl.flock(held, fcntl.LOCK_UN)
+                    unlock(held)
                 self._close()
 
     def _has_name(self) -> bool:

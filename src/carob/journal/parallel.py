@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from carob.errors import CarobError, ExitCode
 
@@ -32,7 +33,7 @@ def map_in_processes(
 
     What another process made comes through `pack` and `unpack`, as byte strings that are sent as they are.
     """
-    workers = min(workers, count)
+    workers = min(workers, count) if hasattr(os, "fork") else 1
     if workers < 2 or threading.active_count() > 1:  # a copy of this process would have none of its other threads
         yield from map(work, range(count))
         return
@@ -41,7 +42,7 @@ def map_in_processes(
     if multiprocessing.current_process().daemon:  # a worker of somebody's pool, which may start no process
         yield from map(work, range(count))
         return
-    context = multiprocessing.get_context("fork")  # what is worked on is inherited, not sent
+    context: Any = multiprocessing.get_context("fork")  # what is worked on is inherited, not sent
     started = []
     pipes: list[Connection] = []
     try:

@@ -12,6 +12,7 @@ import msgspec
 from carob.errors import ArtifactError
 from carob.journal.append_log import write_whole
 from carob.model.run import CaseRecord, Footer, Header
+from carob.system.portable import BYTES
 from carob.system.unfinished_files import create_unfinished
 
 _encode = msgspec.json.Encoder().encode
@@ -40,13 +41,16 @@ def begin(path: str, header: Header, lines: Iterable[bytes] = (), base: str = ""
             journal.write(encode(header))
             for line in lines:
                 journal.write(line)
+        os.close(locked)
+        locked = -1
         os.replace(temporary, file)
     except OSError as error:
         raise _not_written(path, error, nothing_yet=True) from error
     except ArtifactError as error:
         raise ArtifactError(error.message, where=path, fix=_ELSEWHERE, slug=error.slug) from error
     finally:
-        os.close(locked)
+        if locked >= 0:
+            os.close(locked)
         with suppress(FileNotFoundError):
             os.unlink(temporary)
 
@@ -57,7 +61,7 @@ class JournalWriter:
     def __init__(self, path: str, base: str = "") -> None:
         self.path = path
         try:
-            self._fd = os.open(os.path.join(base, path), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._fd = os.open(os.path.join(base, path), os.O_WRONLY | os.O_APPEND | os.O_CREAT | BYTES, 0o600)
         except OSError as error:
             raise _not_written(path, error, nothing_yet=True) from error
         self._end = os.fstat(self._fd).st_size

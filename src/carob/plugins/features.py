@@ -25,12 +25,14 @@ class Command:
 
     A name with an option in it, such as `compare --history`, is a form of that command, with arguments of its own; the
     help of the command lists it.
+    `needs_processes`: it starts programs or waits for them, so that it is refused on Windows.
     """
 
     name: str
     group: str
     summary: str
     loads: str
+    needs_processes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from msgspec import Meta, Struct, field, structs
 
 from carob.errors import ConfigError
 from carob.plugins.features import all_features, load
+from carob.system.portable import own_user
 from carob.text.wording import did_you_mean, join_words, kind, shorten
 from carob.text.words import published_lists
 
@@ -189,7 +190,7 @@ def _refuse_foreign(folder: str, file: _File) -> None:
 
     Where root runs, as in containers, the folder may belong to who started them.
     """
-    own = os.geteuid()
+    own = own_user()
     trusted = {own, 0} | ({os.stat(folder).st_uid} if own == 0 else set())
     if file.owner not in trusted:
         message = "it belongs to another user, and may name code that would be run as yours."

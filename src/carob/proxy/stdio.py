@@ -264,7 +264,7 @@ def announce(url: str, environ: Mapping[str, str]) -> Path | None:
         if path is not None:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             path.unlink(missing_ok=True)
-            with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
+            with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
                 file.write(url)
         return path
     except OSError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import re
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from typing import Final, NamedTuple, Protocol, Self
 
 from carob.errors import ArtifactError
 from carob.redaction.named import take_clean
+from carob.system.locks import hold_folder
 from carob.system.unfinished_files import create_unfinished, give_name
 
 USUAL_DIR: Final = Path("carob-results")
@@ -97,7 +97,7 @@ def reserve(results_dir: Path, suite: str, suite_format: str, now: datetime, bas
     report_stem = "minimum-eval-results" if suite_format == EVAL_SET else f"{stem}-results"
     with explain_errors(results_dir):
         folder.mkdir(parents=True, exist_ok=True)
-        with _lock_folder(folder):
+        with hold_folder(folder):
             names = os.listdir(folder)
             for mark in _numbered_names(stamp(now)):
                 if any(f"-{mark}." in name for name in names):
@@ -150,13 +150,19 @@ class AtomicFile:
                 self._flush(is_end=True)
                 with explain_errors(self.path, self._elsewhere):
                     os.fsync(self._descriptor)
+                    self._close()  # Windows renames no open file
                     if self._replace:
                         os.replace(self._temporary, self._place)
                     else:
                         self.path = self.path.with_name(_place(self._temporary, self._place).name)
         finally:
-            os.close(self._descriptor)
+            self._close()
             self._temporary.unlink(missing_ok=True)
+
+    def _close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
 
     def _flush(self, *, is_end: bool = False) -> None:
         with explain_errors(self.path, self._elsewhere), memoryview(take_clean(self._pending, is_end=is_end)) as clean:
@@ -175,22 +181,6 @@ def explain_errors(path: Path, elsewhere: str = ELSEWHERE) -> Iterator[None]:
         first = _FIXES.get(error.errno or 0)
         fix = f"{first} {elsewhere}." if first else f"{elsewhere[0].upper()}{elsewhere[1:]}."
         raise ArtifactError(f"cannot be written: {why}.", where=str(path), fix=fix) from error
-
-
-@contextmanager
-def _lock_folder(folder: Path) -> Iterator[None]:
-    """Keep other runs from choosing names in this folder; the lock goes with the process, so none remains."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        except OSError as error:
-            # Some network file systems lock no folders. Files are still created exclusively, so nothing is overwritten.
-            if error.errno not in {errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP}:
-                raise
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _numbered_names(name: str) -> Iterator[str]:

@@ -35,6 +35,7 @@ DRAIN = 2
 MAX_CONNECTIONS = 256
 """More connections than these at once are closed as they come."""
 CUT_OFF = "a request was cut off"
+_NOW: int = getattr(socket, "MSG_DONTWAIT", 0)
 _LOOSE_LINES = re.compile(rb"(?<!\r)\n|\n[\t ]")
 """Line ends and folded lines that h11 accepts: a service that a proxy calls may read them in another way."""
 
@@ -126,7 +127,7 @@ class Connection:
     def is_closed(self) -> bool:
         """Whether the client has gone away; if it sent a further request early, it has not."""
         try:
-            return not self._socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+            return not self._socket.recv(1, socket.MSG_PEEK | _NOW)
         except BlockingIOError:
             return False
 

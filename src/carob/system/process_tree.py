@@ -1,24 +1,35 @@
-"""Ending processes with all that they started. No other module ends a process that it did not start."""
+"""Starting processes, and ending them with all that they started. No other module does either."""
 
 from __future__ import annotations
 
 import ctypes
 import os
-import resource
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from typing import Any, Final
+
+from carob.system.portable import require_processes
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 SWEEP = 5.0
 """Seconds after which processes that cannot be killed are left to the system."""
 
+KILL: Final[int] = getattr(signal, "SIGKILL", signal.SIGTERM)
+_signal_group: Final[Callable[[int, int], None]] = getattr(os, "killpg", os.kill)
+_wait_for_none: Final[int] = getattr(os, "WNOHANG", 1)
 # Before any fork: a child of several threads may not load libraries.
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+def start(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
+    """Start a process as the leader of a session and a group of its own. Raises OSError, PlatformError."""
+    require_processes()
+    return subprocess.Popen(command, start_new_session=True, **options)
 
 
 def end(process: subprocess.Popen[bytes], grace: float) -> None:
@@ -33,18 +44,18 @@ def end(process: subprocess.Popen[bytes], grace: float) -> None:
 
 def ask(leader: int) -> None:
     """SIGTERM to a group."""
-    _signal(os.killpg, leader, signal.SIGTERM)
+    _signal(_signal_group, leader, signal.SIGTERM)
 
 
 def kill_group(leader: int) -> None:
     """SIGKILL to a group, whose leader may have ended before it."""
-    _signal(os.killpg, leader, signal.SIGKILL)
+    _signal(_signal_group, leader, KILL)
 
 
 def kill(leader: int) -> None:
     """SIGKILL to a process that is not reaped yet, and to the group that it began as the leader of."""
     kill_group(leader)
-    _signal(os.kill, leader, signal.SIGKILL)
+    _signal(os.kill, leader, KILL)
 
 
 def adopt_orphans() -> None:
@@ -60,17 +71,17 @@ def kill_children(spared: str = "", seconds: float = 0.0) -> None:
     began = time.monotonic()
     while (now := time.monotonic()) < began + seconds + SWEEP:
         try:
-            while os.waitpid(-1, os.WNOHANG) != (0, 0):
+            while os.waitpid(-1, _wait_for_none) != (0, 0):
                 continue
         except ChildProcessError:
             return
         for child in _children():
             if not (now < began + seconds and _name_of(child) == spared):
-                _signal(os.kill, child, signal.SIGKILL)
+                _signal(os.kill, child, KILL)
         time.sleep(0.002)
 
 
-def end_with(parent: int, how: signal.Signals) -> None:
+def end_with(parent: int, how: int) -> None:
     """Get a signal when the parent ends, however that came about; end now if it already has."""
     _prctl(PR_SET_PDEATHSIG, how)
     if os.getppid() != parent:
@@ -80,9 +91,11 @@ def end_with(parent: int, how: signal.Signals) -> None:
 def leave_as(status: int) -> None:
     """End this process as another one ended: with the same exit code, or by the same signal."""
     code = os.waitstatus_to_exitcode(status)
-    if code < 0:
+    if code < 0 and sys.platform != "win32":
+        import resource
+
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        if -code not in (signal.SIGKILL, signal.SIGSTOP):
+        if -code not in (KILL, signal.SIGSTOP):
             signal.signal(-code, signal.SIG_DFL)
         signal.raise_signal(-code)
     os._exit(code)
@@ -107,7 +120,7 @@ def kill_marked(mark: bytes) -> int:
         if not marked:
             break
         for pid in marked:
-            _signal(os.kill, pid, signal.SIGKILL)
+            _signal(os.kill, pid, KILL)
         killed.update(marked)
         time.sleep(0.002)
     return len(killed)
@@ -152,7 +165,7 @@ def _parents() -> Iterator[tuple[int, int]]:
             yield int(name), parent
 
 
-def _signal(how: Callable[[int, int], None], process: int, number: signal.Signals) -> None:
+def _signal(how: Callable[[int, int], None], process: int, number: int) -> None:
     try:
         how(process, number)
     except (ProcessLookupError, PermissionError):

@@ -6,7 +6,6 @@ The lock goes with the process. What a killed one left is removed by the next th
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import re
 import stat
@@ -14,6 +13,9 @@ import time
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
+
+from carob.system.locks import lock
+from carob.system.portable import BYTES, NO_LINK, NO_WAIT
 
 OLD_ENOUGH = 60
 """Seconds: a file is there a moment before it is locked, and some file systems have no locks."""
@@ -29,10 +31,10 @@ def create_unfinished(target: str) -> tuple[int, str]:
     for number in count(os.getpid()):
         path = os.path.join(folder, f".{name}.{number}.part")
         try:
-            descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | BYTES, 0o600)
         except FileExistsError:
             continue
-        _lock(descriptor)
+        _try_to_lock(descriptor)
         return descriptor, path
     raise AssertionError("numbers do not run out")
 
@@ -56,19 +58,19 @@ def _remove_abandoned(folder: str) -> None:
 
 
 def _remove_if_abandoned(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    descriptor = os.open(path, os.O_RDONLY | NO_LINK | NO_WAIT)
     try:
         state = os.fstat(descriptor)
         is_old = time.time() - state.st_mtime > OLD_ENOUGH
-        if stat.S_ISREG(state.st_mode) and is_old and _lock(descriptor):
+        if stat.S_ISREG(state.st_mode) and is_old and _try_to_lock(descriptor):
             os.unlink(path)
     finally:
         os.close(descriptor)
 
 
-def _lock(descriptor: int) -> bool:
+def _try_to_lock(descriptor: int) -> bool:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(descriptor, wait=False)
     except OSError:
         return False
     return True

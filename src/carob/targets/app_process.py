@@ -97,16 +97,15 @@ class AppProcess:
     def _spawn(self) -> None:
         """In this thread, because it ends with the thread that starts it."""
         words = [self.fill(word) for word in shlex.split(self._command)]
-        printed = os.open(self._printed, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        printed = os.open(self._printed, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
-            self._process = subprocess.Popen(
+            self._process = process_tree.start(
                 words,
                 cwd=self._root,
                 env={**os.environ, **{name: self.fill(value) for name, value in self._env.items()}},
                 stdin=subprocess.DEVNULL,
                 stdout=printed,
                 stderr=printed,
-                start_new_session=True,
                 preexec_fn=partial(process_tree.end_with, os.getpid(), signal.SIGTERM),
             )
         except OSError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import selectors
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -74,9 +75,7 @@ class Child:
 
     def run(self, on_line: OnLine) -> ExitStatus:
         """Run to the end. Whatever happens, the whole process group is dead and reaped afterwards."""
-        process = subprocess.Popen(
-            self._argv, cwd=self._cwd, env=self._env, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
-        )
+        process = process_tree.start(self._argv, cwd=self._cwd, env=self._env, stdin=PIPE, stdout=PIPE, stderr=PIPE)
         try:
             self._attend(process, on_line)
         finally:
@@ -110,7 +109,8 @@ class Child:
         pipes = ((process.stdout, selectors.EVENT_READ, "stdout"), (process.stderr, selectors.EVENT_READ, "stderr"))
         for pipe, event, name in (*pipes, (process.stdin, selectors.EVENT_WRITE, "stdin")):
             if pipe is not None:
-                os.set_blocking(pipe.fileno(), False)
+                if sys.platform != "win32":
+                    os.set_blocking(pipe.fileno(), False)
                 if name != "stdin" or not self._spoken_to:
                     selector.register(pipe, event, name)
 

@@ -22,6 +22,7 @@ from carob.errors import CarobError, ConfigError, Diagnostic, ExitCode, SuiteErr
 from carob.model.run import Item
 from carob.model.suite import Case
 from carob.plugins.project import Project
+from carob.system.portable import read_at
 from carob.targets.config import TargetConfig
 
 
@@ -191,7 +192,7 @@ def new_file(places: int) -> int:
 
 def tokens_in(fd: int) -> set[int]:
     """The cases that a worker was carrying out when it ended."""
-    tokens = os.pread(fd, os.fstat(fd).st_size, 0)
+    tokens = read_at(fd, os.fstat(fd).st_size, 0)
     return {token for (token,) in struct.iter_unpack("Q", tokens) if token}
 
 

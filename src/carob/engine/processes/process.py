@@ -95,7 +95,7 @@ class WorkerProcess:
         if code >= 0:
             return f"exit code {code}"
         name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
-        return f"{name}, perhaps out of memory" if -code == signal.SIGKILL else name
+        return f"{name}, perhaps out of memory" if -code == process_tree.KILL else name
 
 
 def _channels(ours: ExitStack, theirs: ExitStack) -> tuple[OurEnds, tuple[int, int, int]]:
@@ -121,9 +121,7 @@ def _spawn(printed: int, *inherited: int) -> subprocess.Popen[bytes]:
     # Without the current directory in front of sys.path, where a user's types.py would stand for Python's own.
     arguments = map(str, (os.getpid(), *inherited))
     command = [sys.executable, "-P", "-m", "carob.engine.processes.inside.supervisor", *arguments]
-    return subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=printed, stderr=printed, pass_fds=inherited, start_new_session=True
-    )
+    return process_tree.start(command, stdin=subprocess.DEVNULL, stdout=printed, stderr=printed, pass_fds=inherited)
 
 
 TAIL = 4096

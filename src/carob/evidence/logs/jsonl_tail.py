@@ -12,9 +12,10 @@ import ctypes
 import json
 import os
 import struct
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from carob.system.portable import CLOSE_ON_EXEC, NO_WAIT, is_linux, read_at
 
 POLL = 0.02
 SETTLE = 1.5
@@ -176,7 +177,7 @@ class _File:
             raise CaptureBrokenError(f"{self._path} was truncated during the turn")
         if self._read_mark() != self._mark:
             raise CaptureBrokenError(f"{self._path} was rewritten during the turn")
-        while chunk := os.pread(self._fd, CHUNK, self._offset):
+        while chunk := read_at(self._fd, CHUNK, self._offset):
             self._offset += len(chunk)
             *lines, self._rest = (self._rest + chunk).split(b"\n")
             if len(self._rest) > LARGEST:
@@ -197,7 +198,7 @@ class _File:
         return lines
 
     def _read_mark(self) -> bytes:
-        return os.pread(self._fd, min(MARK, self._offset), max(0, self._offset - MARK))
+        return read_at(self._fd, min(MARK, self._offset), max(0, self._offset - MARK))
 
 
 def _is_object(data: bytes) -> bool:
@@ -213,13 +214,13 @@ def _is_object(data: bytes) -> bool:
 def _open(path: Path) -> int | None:
     """The log, never waiting for a writer. What cannot be read at an offset is not a log."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        fd = os.open(path, os.O_RDONLY | NO_WAIT)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise CaptureBrokenError(f"{path} cannot be read: {error.strerror}") from error
     try:
-        os.pread(fd, 1, 0)
+        read_at(fd, 1, 0)
     except OSError as error:
         os.close(fd)
         raise CaptureBrokenError(f"{path} is not a log: {error.strerror}") from error
@@ -270,10 +271,10 @@ class ReplacementCounter:
 
 
 def _watch_folder(folder: Path) -> int | None:
-    if sys.platform != "linux":
+    if not is_linux():
         return None
     libc = ctypes.CDLL(None)
-    fd: int = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+    fd: int = libc.inotify_init1(NO_WAIT | CLOSE_ON_EXEC)
     if fd < 0:
         return None
     if libc.inotify_add_watch(fd, os.fsencode(folder), CREATED | MOVED_TO) < 0:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import shutil
 from collections.abc import AsyncIterator
@@ -15,6 +14,7 @@ from urllib.parse import urlsplit
 from carob.errors import ConfigError
 from carob.features.browser.options import LOG, SESSION, BrowserOptions, fill
 from carob.system.installing import install_extra
+from carob.system.portable import own_user
 from carob.targets.app_process import AppProcess
 from carob.targets.config import TargetConfig
 from carob.targets.conversation import timeout
@@ -174,7 +174,7 @@ def launch_error(message: str) -> str:
 
 def launch_arguments() -> list[str]:
     """Root may not use Chromium's sandbox."""
-    return [*ARGUMENTS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    return [*ARGUMENTS, *(["--no-sandbox"] if own_user() == 0 else [])]
 
 
 HURRY = 0.8

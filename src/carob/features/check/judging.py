@@ -18,6 +18,7 @@ from carob.features.check.model import Outcomes
 from carob.journal.parallel import WorkerGoneError
 from carob.judging.judges import ConversationJudge
 from carob.rules.events import RuleOutcome, RuleVerdict
+from carob.system.portable import start_method
 
 CHUNK: Final = 128
 """So many conversations are sent to a process at once."""
@@ -55,7 +56,7 @@ def judge_in_order(
     if workers < 2:
         yield from judge_in_steps(judge, conversations)
         return
-    context = multiprocessing.get_context("fork")
+    context = multiprocessing.get_context(start_method())
     waiting: deque[tuple[list[RecordedConversation], Future[bytes]]] = deque()
     source = iter(conversations)
     # This process reads, which is about half of the work.

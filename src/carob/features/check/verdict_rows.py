@@ -44,7 +44,8 @@ class VerdictRows:
         self._rows: list[list[Any]] = [[] for _ in COLUMNS]
         with explain_errors(path, "choose another file"):
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor, self._temporary = create_unfinished(str(path))
+            descriptor, self._temporary = create_unfinished(str(path))
+            self._lock = os.fdopen(descriptor, "wb")
             self._writer = parquet.ParquetWriter(self._temporary, self._schema, compression="zstd")
 
     def __enter__(self) -> VerdictRows:
@@ -56,10 +57,11 @@ class VerdictRows:
                 if kind is None:
                     self._flush()
                 self._writer.close()
+                self._lock.close()
                 if kind is None:
                     os.replace(self._temporary, self.path)
         finally:
-            os.close(self._descriptor)
+            self._lock.close()
             Path(self._temporary).unlink(missing_ok=True)
 
     def add(self, conversation: RecordedConversation, outcomes: Outcomes) -> None:

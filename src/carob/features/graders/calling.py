@@ -35,7 +35,7 @@ from carob.model.suite import Case, judged_part
 from carob.model.trace import Trace
 from carob.model.verdict import ACCEPTED, CaseStatus
 from carob.plugins.project import Project
-from carob.system.process_tree import kill
+from carob.system.process_tree import kill, start
 
 START_SECONDS: Final = 180.0
 """So long may it take to import a grader: packages of judges are large."""
@@ -106,9 +106,7 @@ class ProcessGrader:
 
     def _launch(self) -> None:
         """Start the process, and wait until it has loaded the grader. Raises ConfigError if it cannot."""
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
-        )
+        self._process = start([sys.executable, "-P", "-m", WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         answer = self._ask(msgspec.msgpack.encode(self._start), START_SECONDS)
         if isinstance(answer, bytes):
             refusal = msgspec.msgpack.decode(answer, type=Refusal)
@@ -189,7 +187,7 @@ class CommandGrader:
         with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
             given.write(msgspec.json.encode(question, enc_hook=str))
             given.seek(0)
-            process = subprocess.Popen(self._words, stdin=given, stdout=out, stderr=errors, start_new_session=True)
+            process = start(self._words, stdin=given, stdout=out, stderr=errors)
             try:
                 status: int | None = process.wait(self._settings.timeout)
             except subprocess.TimeoutExpired:

@@ -7,7 +7,6 @@ the grader prints goes to a file. Whatever the grader does to its process, it do
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import tempfile
 from collections.abc import Callable
@@ -23,7 +22,8 @@ from carob.features.graders.adapters.base import Judge, Loader
 from carob.features.graders.base import TEXT_CAP, BadVerdictError, Grade, read_grade
 from carob.features.graders.catalog import import_adapter
 from carob.features.graders.forms import GraderInput
-from carob.system.process_tree import end_with
+from carob.system.portable import read_at
+from carob.system.process_tree import KILL, end_with
 from carob.text.wording import error_text
 
 SIZE: Final = 4
@@ -111,7 +111,7 @@ class _Serving:
         size = os.fstat(descriptor).st_size
         if not size:
             return ""
-        text = os.pread(descriptor, PRINTED, 0).decode("utf-8", "replace")
+        text = read_at(descriptor, PRINTED, 0).decode("utf-8", "replace")
         os.ftruncate(descriptor, 0)
         return f"{text}… ({size} bytes)" if size > PRINTED else text
 
@@ -126,7 +126,7 @@ def main() -> None:
     if first is None:
         return
     start = msgspec.msgpack.decode(first, type=GraderStart)
-    end_with(start.parent, signal.SIGKILL)
+    end_with(start.parent, KILL)
     with tempfile.TemporaryFile() as printed:
         # Written at its end, whatever was cut off it.
         appending = os.open(f"/proc/self/fd/{printed.fileno()}", os.O_WRONLY | os.O_APPEND) if _has_proc() else None

@@ -11,6 +11,7 @@ FEATURE = Feature(
             "Judge and guard conversations",
             "Hold the calls of an agent to the rules of a contract, before they are made.",
             "carob.features.guard.cli:command",
+            needs_processes=True,
         ),
     ),
     services={"guard_run": "carob.features.guard.as_run:write_guard_run"},

@@ -23,16 +23,23 @@ USAGE: Final = (
 
 def run_hook(arguments: Sequence[str]) -> int:
     """Read an event, answer it, and give the exit code."""
-    before = signal.signal(signal.SIGALRM, _give_up)
-    signal.setitimer(signal.ITIMER_REAL, DEADLINE)
+    before = _set_deadline(DEADLINE, _give_up)
     try:
         with gc_paused():
             return _answer_input(arguments)
     except Exception as error:  # noqa: BLE001 - a traceback exits with 1, which hosts take for leave to go on
         return _block(f"the guard failed: {type(error).__name__}: {error}")
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        _set_deadline(0, before)
+
+
+def _set_deadline(seconds: float, then: signal._HANDLER) -> signal._HANDLER:
+    """What was done at the deadline before."""
+    before: signal._HANDLER = None
+    if sys.platform != "win32":
+        before = signal.signal(signal.SIGALRM, then)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+    return before
 
 
 def _answer_input(arguments: Sequence[str]) -> int:

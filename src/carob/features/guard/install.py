@@ -282,7 +282,7 @@ def _replace(path: Path, data: bytes, mode: int = 0o600) -> None:
         descriptor, temporary = create_unfinished(target)
         with open(descriptor, "wb") as file:
             file.write(data)
-            os.fchmod(descriptor, mode)
+        os.chmod(temporary, mode)
         os.replace(temporary, target)
     except OSError as error:
         raise ConfigError(f"it cannot be written: {error.strerror}.", where=str(path), slug="config") from None

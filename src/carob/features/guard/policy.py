@@ -21,6 +21,7 @@ from carob.rules.contract import NO_SLOTS, CompiledRule, Contract
 from carob.rules.events import COMMAND, EDIT
 from carob.rules.patterns import EventPattern
 from carob.rules.reading import Surroundings, read_rule
+from carob.system.portable import NO_WAIT
 from carob.text.tool_names import is_every_tool, is_named, is_same_tool
 from carob.text.tool_reading import ToolReading
 from carob.text.wording import did_you_mean
@@ -178,7 +179,7 @@ _SEAMS: Final[Mapping[Seam, str]] = {
 
 def read_plain_file(path: str | Path) -> bytes:
     """What is in a file. Raises OSError also for one that never ends, and for one that waits for somebody to write."""
-    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+    with open(os.open(path, os.O_RDONLY | NO_WAIT), "rb") as file:
         about = os.fstat(file.fileno())
         if not stat.S_ISREG(about.st_mode) or about.st_size > LARGEST_POLICY:
             raise OSError(errno.EINVAL, "it is not a plain file, or too large")

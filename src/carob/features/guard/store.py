@@ -16,6 +16,7 @@ import msgspec
 from carob.errors import ConfigError
 from carob.redaction.named import without_secrets
 from carob.rules.events import ConversationEvent, Facts
+from carob.system.portable import NO_LINK
 
 BUSY_SECONDS: Final = 3.0
 KEPT_SECONDS: Final = 7 * 86_400.0
@@ -65,7 +66,7 @@ class GuardStore:
         path = self._path
         try:
             Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600))
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR | NO_LINK, 0o600))
             if os.stat(path).st_mode & 0o077:
                 message = "others may read the store of the guard."
                 raise ConfigError(message, where=self._path, fix="Run: chmod 600 on it.", slug="guard-store")

@@ -12,7 +12,6 @@ from carob.features.judge.messages import MAX_BYTES, Ask, Reply, encode
 from carob.redaction.named import without_secrets
 
 CHUNK = 1 << 16
-GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL
 
 
 class ClientPipe:
@@ -58,9 +57,11 @@ class ClientPipe:
         """Call this, in a thread of its own, once no one reads what is written: even a check that hangs ends then."""
 
         def wait() -> None:
-            poll = select.poll()
-            poll.register(self._out, 0)
-            if any(event & GONE for _, event in poll.poll()):
-                leave()
+            if sys.platform != "win32":
+                gone = select.POLLERR | select.POLLHUP | select.POLLNVAL
+                poll = select.poll()
+                poll.register(self._out, 0)
+                if any(event & gone for _, event in poll.poll()):
+                    leave()
 
         threading.Thread(target=wait, name="carob-judge-abandoned", daemon=True).start()

@@ -11,6 +11,7 @@ FEATURE = Feature(
             "Suites and editors",
             "Judge for a test runner of another language, over stdin and stdout.",
             "carob.features.judge.cli:command",
+            needs_processes=True,
         ),
     ),
 )

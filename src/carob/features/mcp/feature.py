@@ -11,6 +11,7 @@ FEATURE = Feature(
             "Suites and editors",
             "Let a coding agent use Carob, over MCP on stdin and stdout.",
             "carob.features.mcp.cli:command",
+            needs_processes=True,
         ),
     ),
 )

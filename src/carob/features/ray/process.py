@@ -22,6 +22,7 @@ from carob.features.ray.cluster import ClusterLostError
 from carob.features.ray.executor import LEAVE, RayExecutor
 from carob.model.run import Item
 from carob.redaction.redactor import Redactor
+from carob.system.process_tree import start
 
 POLL = 0.02
 ENDED = "the Ray cluster was lost: it ended the process that talks to it"
@@ -111,9 +112,7 @@ class RayProcess(Executor):
 def _spawn(theirs: socket.socket) -> subprocess.Popen[bytes]:
     """A session of its own: who interrupts the run does not interrupt what it ends."""
     command, quiet = [sys.executable, "-m", __name__, str(theirs.fileno())], subprocess.DEVNULL
-    return subprocess.Popen(
-        command, stdin=quiet, stdout=quiet, stderr=quiet, pass_fds=[theirs.fileno()], start_new_session=True
-    )
+    return start(command, stdin=quiet, stdout=quiet, stderr=quiet, pass_fds=[theirs.fileno()])
 
 
 class _Host:

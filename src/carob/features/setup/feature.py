@@ -11,12 +11,14 @@ FEATURE = Feature(
             "Start",
             "Find the agent of a project, write a first suite, and run it.",
             "carob.features.setup.cli:command",
+            needs_processes=True,
         ),
         Command(
             "init --inspect",
             "Start",
             "Send a prompt to an agent, show what Carob sees, and write its target.",
             "carob.features.setup.cli_inspect:command",
+            needs_processes=True,
         ),
     ),
 )

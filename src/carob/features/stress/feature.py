@@ -11,6 +11,7 @@ FEATURE = Feature(
             "Test an agent",
             "Break an agent's tools and models, and check how it reacts.",
             "carob.features.stress.cli:command",
+            needs_processes=True,
         ),
     ),
     pages=(Page("/run/{key}/stress", "carob.features.stress.page:stress_page", "Stress", option="stress"),),

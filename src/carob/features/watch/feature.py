@@ -11,6 +11,7 @@ FEATURE = Feature(
             "Judge and guard conversations",
             "Judge conversations as they happen: receive spans, and say which rules they break.",
             "carob.features.watch.cli:command",
+            needs_processes=True,
         ),
     ),
 )

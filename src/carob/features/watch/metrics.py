@@ -97,5 +97,5 @@ def _escape(text: str) -> str:
 def measure_memory() -> int:
     """Bytes of memory that this process has, where the system says it."""
     with suppress(OSError, ValueError, IndexError):
-        return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
+        return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * PAGE
     return 0

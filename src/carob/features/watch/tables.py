@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from carob.errors import ConfigError
 from carob.evidence.exports.spool import SpooledConversation, SpooledTrace
+from carob.system.portable import NO_LINK
 
 VERSION: Final = 1
 FILE: Final = "spans.sqlite"
@@ -121,7 +122,7 @@ def open_tables(folder: Path) -> sqlite3.Connection:
     path = folder / FILE
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600))
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | NO_LINK, 0o600))
         database = sqlite3.connect(path, timeout=0.0, isolation_level=None, check_same_thread=False)
         version = _prepare(database)
     except sqlite3.OperationalError as error:

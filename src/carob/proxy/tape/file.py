@@ -8,14 +8,13 @@ as it comes, so that a long run needs no more memory.
 from __future__ import annotations
 
 import base64
-import fcntl
 import hashlib
 import os
 import re
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from time import monotonic
 from typing import Any, Protocol, TypeVar
@@ -26,6 +25,8 @@ from msgspec import Struct, field
 from carob.errors import ConfigError, ExitCode
 from carob.proxy.tape.requests import ServiceRequest, read_json
 from carob.suites.documents.yaml_text import block, item
+from carob.system.locks import hold_folder
+from carob.system.portable import read_at, write_at
 from carob.system.unfinished_files import create_unfinished
 from carob.text.wording import shorten
 
@@ -179,17 +180,13 @@ Runs = Mapping[tuple[str, int], Sequence[Recorded]]
 @contextmanager
 def lock_tape(path: Path) -> Iterator[None]:
     """While no other process replaces the tape. The lock is that of its folder, so that no file is left of it."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        folder = os.open(path.parent, os.O_RDONLY)
-    except OSError as error:
-        raise unwritable(path, error) from error
-    try:
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(folder, fcntl.LOCK_EX)
+    with ExitStack() as held:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            held.enter_context(hold_folder(path.parent))
+        except OSError as error:
+            raise unwritable(path, error) from error
         yield
-    finally:
-        os.close(folder)
 
 
 def write_runs(path: Path, runs: Runs[Recorded], entry: Callable[[Recorded], bytes]) -> None:
@@ -205,19 +202,19 @@ def write_runs(path: Path, runs: Runs[Recorded], entry: Callable[[Recorded], byt
     except OSError as error:
         raise unwritable(path, error) from error
     try:
-        with open(unfinished, "wb", closefd=False) as file:
+        with open(unfinished, "wb") as file:
             file.write(_lines({"carob_tape": VERSION}))
             file.write(b"exchanges:\n" if any(cases.values()) else b"exchanges: []\n")
             for run in sorted(runs):
                 for exchange in runs[run]:
                     file.write(entry(exchange))
             file.write(_lines({"cases": cases}))
-        os.fsync(unfinished)
+            file.flush()
+            os.fsync(unfinished)
         os.replace(temporary, path)
     except OSError as error:
         raise unwritable(path, error) from error
     finally:
-        os.close(unfinished)
         with suppress(FileNotFoundError):
             os.unlink(temporary)
 
@@ -406,7 +403,7 @@ class Recording:
             data, start = memoryview(entry), self._size
             try:
                 while data:
-                    data = data[os.pwrite(self._file, data, start + len(entry) - len(data)) :]
+                    data = data[write_at(self._file, data, start + len(entry) - len(data)) :]
             except OSError as error:
                 raise unwritable(self._path, error) from error
             self._size = start + len(entry)
@@ -463,7 +460,7 @@ class Recording:
         return self.add(exchange)
 
     def _read(self, entry: EntryOffset) -> bytes:
-        return os.pread(self._file, entry.size, entry.start)
+        return read_at(self._file, entry.size, entry.start)
 
 
 def file_state(path: Path) -> tuple[int, ...]:

@@ -25,6 +25,7 @@ from carob.engine.processes import messages
 from carob.engine.work import TIMEOUT, CaseResult, finish_case, run_case, timeout_trace
 from carob.errors import CarobError
 from carob.redaction.redactor import Redactor
+from carob.system.process_tree import KILL
 from carob.targets.base import RunContext, Target
 from carob.targets.catalog import build
 from carob.targets.config import WIRE_KINDS
@@ -263,7 +264,8 @@ def serve(channel: int, words: int, in_flight_file: int) -> None:
     for fd in (channel, words):
         os.set_inheritable(fd, False)
     sock = socket.socket(fileno=channel)
-    os.register_at_fork(after_in_child=lambda: _let_go(sock, words))
+    if sys.platform != "win32":
+        os.register_at_fork(after_in_child=lambda: _let_go(sock, words))
     inbox: Inbox = asyncio.Queue()
     frames = messages.Frames(inbox.put_nowait, lambda: inbox.put_nowait(None))
     in_flight = messages.InFlight(in_flight_file)
@@ -350,4 +352,4 @@ def _speak(words: int, last: messages.Finished | messages.Refused) -> None:
 
 def _speak_and_die(words: int, last: messages.Finished) -> None:
     _speak(words, last)
-    signal.raise_signal(signal.SIGKILL)
+    signal.raise_signal(KILL)

@@ -17,6 +17,8 @@ import sys
 from carob.system import process_tree
 from carob.system.gc_pause import gc_frozen
 
+assert sys.platform != "win32"
+
 
 def main() -> None:
     runner, *channels = map(int, sys.argv[1:])

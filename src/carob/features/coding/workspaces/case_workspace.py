@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import subprocess
@@ -17,7 +16,8 @@ from pathlib import Path
 from carob.errors import ConfigError
 from carob.evidence.process_log import CALLS, DATAGRAMS
 from carob.features.coding.workspaces.snapshot import Snapshot, remove_folder, take_snapshot
-from carob.system import process_tree
+from carob.system import locks, process_tree
+from carob.system.portable import FOLDER, NO_LINK, is_linux, own_user
 from carob.targets.workspace_settings import WorkspaceSettings
 from carob.text.words import PUBLISHED
 
@@ -30,7 +30,7 @@ ARGUMENTS = 131_072
 INSTALL = "apt-get install {0} (dnf install {0}, pacman -S {0})"
 MOST_KEPT = 50
 """So many workspaces of failed cases are kept on a machine, until somebody removes them."""
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER = os.O_RDONLY | FOLDER | NO_LINK
 XDG = ("config", "data", "state", "runtime")
 
 
@@ -140,7 +140,7 @@ def _make_locked_folder() -> tuple[Path, int]:
         root = Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
         with suppress(FileNotFoundError):  # another process took it for left over before it was locked
             lock = os.open(root, _FOLDER)
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            locks.lock(lock)
             if root.exists():
                 return root, lock
             os.close(lock)
@@ -155,9 +155,9 @@ def _remove_unowned(place: Path) -> bool:
     lock = -1
     try:
         lock = os.open(place, _FOLDER)
-        if os.fstat(lock).st_uid != os.getuid() or (place / "kept").exists():
+        if os.fstat(lock).st_uid != own_user() or (place / "kept").exists():
             return False
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        locks.lock(lock, wait=False)
         process_tree.kill_marked(f"{MARK}={place.resolve()}".encode())
         remove_folder(place)
         return True
@@ -171,7 +171,7 @@ def _remove_unowned(place: Path) -> bool:
 @lru_cache(maxsize=1)
 def why_no_processes() -> str:
     """Why the processes of an agent cannot be noted on this machine, and what helps; empty if they can."""
-    if sys.platform != "linux":
+    if not is_linux():
         return "processes are noted by strace, which is only there on Linux; use `log` and `files`"
     if shutil.which("strace") is None:
         return f"strace is not installed, by which processes are noted: {INSTALL.format('strace')}"

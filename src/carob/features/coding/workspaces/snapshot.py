@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from carob.errors import ConfigError
 from carob.model.workspace import FileChange
+from carob.system.portable import FOLDER, NO_LINK, NO_WAIT
 
 CHUNK = 1 << 20
 TEXT_CAP = 1 << 16
@@ -23,7 +24,7 @@ BINARY = "it is not text"
 TOO_LARGE = f"it has more than {TEXT_CAP:,} bytes"
 ENOUGH = "the changed files have too many lines to be kept"
 
-_OPEN = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | os.O_NONBLOCK
+_OPEN = os.O_RDONLY | NO_LINK | NO_WAIT
 
 
 class FileMark(NamedTuple):
@@ -204,10 +205,10 @@ def read_file(folder: Path, path: str, most: int = TEXT_CAP + 1) -> bytes | None
     """The beginning of a file, if it is one and no folder on the way to it is a link."""
     descriptor = -1
     try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptor = os.open(folder, os.O_RDONLY | FOLDER)
         *folders, name = path.split("/")
         for part in folders:
-            inner = os.open(part, _OPEN | os.O_DIRECTORY, dir_fd=descriptor)
+            inner = os.open(part, _OPEN | FOLDER, dir_fd=descriptor)
             os.close(descriptor)
             descriptor = inner
         inner = os.open(name, _OPEN, dir_fd=descriptor)

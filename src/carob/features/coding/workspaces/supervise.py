@@ -8,7 +8,6 @@ end. A command that fills the disk or starts too many processes is killed, and `
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import sys
 import time
@@ -17,6 +16,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[4]))
 
 from carob.system import process_tree
+
+assert sys.platform != "win32"
 
 AWAITED = {signal.SIGTERM, signal.SIGCHLD}
 ASKED = 0.4
@@ -49,6 +50,8 @@ def main() -> None:
 
 
 def _become(argv: list[str], supervisor: int, largest: int) -> None:
+    import resource
+
     os.setsid()
     process_tree.end_with(supervisor, signal.SIGKILL)
     resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))

@@ -45,6 +45,7 @@ HOOK_FILE = "carob_hooks.py"
 SETUP = "carob_hooks:setup"
 EMPTY = {"text": '"test"', "int": "0", "float": "0.0", "bool": "False", "list": "[]", "table": "{}"}
 MOST = 30
+ENDING = [signal.SIGINT, signal.SIGTERM, *filter(None, [getattr(signal, "SIGHUP", None)])]
 
 
 def open_checks(survey: Survey, name: str, catalog: CheckCatalog, *, has_log: bool) -> list[str]:
@@ -392,11 +393,7 @@ def defer_signals() -> Iterator[None]:
         yield
         return
     caught: list[int] = []
-    ending = [
-        number
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        if signal.getsignal(number) != signal.SIG_IGN
-    ]
+    ending = [number for number in ENDING if signal.getsignal(number) != signal.SIG_IGN]
     before = {number: signal.signal(number, lambda received, _: caught.append(received)) for number in ending}
     try:
         yield
