@@ -9,7 +9,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -23,7 +23,17 @@ LABELS: Final = "labels.jsonl"
 OPINIONS: Final = "opinions.jsonl"
 EVIDENCE: Final = "evidence"
 FIX: Final = "Correct the line, or remove it."
-Line = TypeVar("Line", PersonLabel, Opinion)
+
+
+class LabelLine(Protocol):
+    """A line of a file of `labels/`."""
+
+    @property
+    def problem(self) -> str:
+        """Why it is not one, else the empty string."""
+
+
+Line = TypeVar("Line", bound=LabelLine)
 
 
 class LabelFiles(Struct, frozen=True):
@@ -37,8 +47,8 @@ class LabelFiles(Struct, frozen=True):
 def read_files(folder: Path) -> LabelFiles:
     """Read a folder of labels; one that is not there has none. Raises ConfigError with the line that is wrong."""
     torn: list[str] = []
-    labels = tuple(_read_lines(folder / LABELS, PersonLabel, torn))
-    opinions = tuple(_read_lines(folder / OPINIONS, Opinion, torn))
+    labels = tuple(read_lines(folder / LABELS, PersonLabel, torn))
+    opinions = tuple(read_lines(folder / OPINIONS, Opinion, torn))
     for sha256 in sorted({label.evidence for label in labels}):
         read_evidence(folder, sha256)
     return LabelFiles(tuple(dict.fromkeys(labels)), tuple(dict.fromkeys(opinions)), tuple(torn))
@@ -57,7 +67,8 @@ def _state(path: Path) -> tuple[int, int, int]:
     return (state.st_ino, state.st_size, state.st_mtime_ns)
 
 
-def _read_lines(path: Path, form: type[Line], torn: list[str]) -> Iterator[Line]:
+def read_lines(path: Path, form: type[Line], torn: list[str]) -> Iterator[Line]:
+    """The lines of a file; `torn` is given one that was cut off at its end. Raises ConfigError with the wrong line."""
     data = _read_file(path)
     if data is None:
         return
@@ -123,12 +134,16 @@ def add_evidence(folder: Path, evidence: SeenEvidence) -> None:
 
 def add_line(folder: Path, line: PersonLabel | Opinion) -> None:
     """Append a line; it is on disk when this returns. Two processes may append at once."""
+    append_line(folder / (LABELS if isinstance(line, PersonLabel) else OPINIONS), line)
+
+
+def append_line(path: Path, line: Struct) -> None:
+    """Append a line to a file of `labels/`."""
     from carob.system.locks import lock
     from carob.system.portable import NO_LINK, read_at
 
-    path = folder / (LABELS if isinstance(line, PersonLabel) else OPINIONS)
     with _explain_errors(path):
-        folder.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         flags = os.O_CREAT | os.O_APPEND | os.O_RDWR | NO_LINK
         descriptor = os.open(path, flags, 0o644)
         try:

@@ -22,11 +22,11 @@ from carob.model.cost import COST, count_spent, reported_cost
 from carob.model.run import Footer, Header
 from carob.model.sequential import SequentialTest
 from carob.model.trace import Tokens
-from carob.model.verdict import CaseStatus, Shortfall, Status, Verdict
+from carob.model.verdict import CaseStatus, Criteria, Shortfall, Status, Verdict
 from carob.scoring.tally import Contribution, Tally, case_status
 from carob.text.wording import pluralize
 
-VERSION: Final = 8
+VERSION: Final = 9
 SEPARATOR: Final = "\x1f"
 """Separates tags, so that only a whole tag is found."""
 BATCH: Final = 500
@@ -42,7 +42,7 @@ CREATE TABLE runs (
 CREATE TABLE records (
   run TEXT, idx INTEGER, repeat INTEGER, offset INTEGER, status TEXT, ended TEXT, id TEXT, category TEXT, tags TEXT,
   text TEXT, ms REAL, soft REAL, rate REAL, short INTEGER, rules TEXT, edited INTEGER, cluster TEXT, tokens_in INTEGER,
-  tokens_out INTEGER, cost REAL, PRIMARY KEY (run, idx, repeat)
+  tokens_out INTEGER, cost REAL, criteria BLOB, PRIMARY KEY (run, idx, repeat)
 ) WITHOUT ROWID;
 CREATE TABLE broken (
   run TEXT, idx INTEGER, repeat INTEGER, number INTEGER, label TEXT, name TEXT, status TEXT, part TEXT, kind TEXT,
@@ -52,7 +52,7 @@ CREATE TABLE kept (
   run TEXT, name TEXT, inode INTEGER, mtime INTEGER, size INTEGER, data BLOB, PRIMARY KEY (run, name)
 );
 """
-_ADD_RECORD: Final = f"INSERT OR REPLACE INTO records VALUES ({', '.join('?' * 20)})"
+_ADD_RECORD: Final = f"INSERT OR REPLACE INTO records VALUES ({', '.join('?' * 21)})"
 _ADD_FAILURE: Final = f"INSERT OR REPLACE INTO broken VALUES ({', '.join('?' * 11)})"
 
 _encode = msgspec.json.encode
@@ -181,6 +181,7 @@ class JournalRows:
             case.cluster,
             *_storable_tokens(record.trace.tokens),
             reported_cost({COST: record.trace.metadata.cost_usd}),
+            None if short.criteria is None else _encode(short.criteria),
         )
 
     def _settle_cases(self) -> None:
@@ -196,11 +197,12 @@ class JournalRows:
 
     def _summary(self, problem: str) -> bytes:
         tally = Tally.of(self._header)
-        columns = "idx, status, soft, rate, short, rules, cluster, tokens_in, tokens_out, cost"
+        columns = "idx, status, soft, rate, short, rules, criteria, cluster, tokens_in, tokens_out, cost"
         rows = self._database.execute(f"SELECT {columns} FROM records WHERE run = ?", (self._key,))
-        for index, status, soft, rate, short, rules, cluster, into, out, cost in rows:
+        for index, status, soft, rate, short, rules, criteria, cluster, into, out, cost in rows:
             spent = count_spent(None if into is None and out is None else Tokens(into, out), cost)
-            lacks = Shortfall(bool(short & 1), bool(short & 2), bool(short & 4), short >> 3, rules)
+            decided = None if criteria is None else msgspec.json.decode(criteria, type=Criteria)
+            lacks = Shortfall(bool(short & 1), bool(short & 2), bool(short & 4), short >> 3, rules, decided)
             tally.add(index, Contribution(CaseStatus(status), soft, rate, lacks, cluster, spent))
         faults = [*self._faults(), *([problem] if problem else [])]
         summary, footer = tally.summary(), self._footer

@@ -68,13 +68,16 @@ class Page:
     """A page of the viewer: a function of a PageRequest, and next to it `templates/NAME.html`, which extends base.html.
 
     `address`: `/run/{key}/NAME` for a page on a run, else `/NAME`. One with a `title` is listed on the pages of each
-    run; of runs with this `option` only, if it names one.
+    run; of runs with this `option` only, if it names one. `assets`: style and scripts next to the template.
+    `writes`: a function of a PageRequest and a JSON object that was sent here, if a person was named who may write.
     """
 
     address: str
     loads: str
     title: str = ""
     option: str = ""
+    assets: tuple[str, ...] = ()
+    writes: str = ""
 
     @property
     def name(self) -> str:
@@ -118,7 +121,8 @@ class Feature:
     `target_wrappers`: what a run can put around a target, a function of the target, what it is given, and the kind of
     the target. `settings`: tables of carob.toml by their names, each a struct. `library`: public names
     that other packages add to `carob`; those of Carob are in `__init__.pyi`, for type checkers. `services`: what the
-    core asks for by name. `recordings`: readers of results of other tools.
+    core asks for by name. `recordings`: readers of results of other tools. `case_parts`: what the viewer shows below a
+    case, each a function of a PageRequest, a record and its run.
     """
 
     name: str
@@ -132,6 +136,7 @@ class Feature:
     settings: Mapping[str, str] = field(default_factory=dict)
     library: Mapping[str, str] = field(default_factory=dict)
     pages: tuple[Page, ...] = ()
+    case_parts: tuple[Page, ...] = ()
     services: Mapping[str, str] = field(default_factory=dict)
     recordings: tuple[str, ...] = ()
     mcp_tools: tuple[McpTool, ...] = ()

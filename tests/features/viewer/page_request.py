@@ -30,5 +30,5 @@ def page_of(run: IndexedRun, page: Callable[[PageRequest], dict[str, Any]], temp
     request = PageRequest(OneRun(run), find_project(template), "../../", {}, run.key, head)
     values = page(request)
     return template_of(template.name, template.parent).render(
-        home="../../", key=run.key, run=head(run), listed=(), **values
+        home="../../", key=run.key, run=head(run), listed=(), assets=(), written=(), **values
     )

@@ -124,9 +124,9 @@ class Site:
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[str]:
-    """A viewer over a folder of runs; its address."""
-    viewer = library.open_viewer(folder)
+def serving(folder: Path, label: str = "") -> Iterator[str]:
+    """A viewer over a folder of runs, in which `label` may write; its address."""
+    viewer = library.open_viewer(folder, label=label)
     thread = threading.Thread(target=viewer.run)
     thread.start()
     try:

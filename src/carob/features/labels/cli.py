@@ -19,8 +19,11 @@ from carob.errors import ExitCode
     help="Which answers: drawn at random, or those where the judge doubts or differs, which test no judge.",
 )
 @click.option("--status", is_flag=True, help="List criteria, labels, agreement and what a judge may decide.")
+@click.option(
+    "--reviews", is_flag=True, help="Print the reviews of checks as CSV; `carob view --label NAME` takes them."
+)
 @click.option("--yes", is_flag=True, help="Keep the evidence next to the labels without asking.")
-def command(journals: tuple[str, ...], by: str | None, queue: Any, status: bool, yes: bool) -> int:
+def command(journals: tuple[str, ...], by: str | None, queue: Any, status: bool, reviews: bool, yes: bool) -> int:
     """Decide criteria that only a reader can judge: one key for each answer.
 
     JOURNAL is a recorded run; by default, the last one here. Labels are appended to labels/labels.jsonl, next to
@@ -35,6 +38,9 @@ def command(journals: tuple[str, ...], by: str | None, queue: Any, status: bool,
     """
     from carob.features.labels import work
 
+    if reviews:
+        click.echo(work.read_reviews_csv(journals), nl=False)
+        return ExitCode.OK
     if status:
         for line in work.read_status(journals):
             click.echo(line)

@@ -1,6 +1,6 @@
 """What the rest of Carob knows of this feature."""
 
-from carob.plugins.features import Command, Feature
+from carob.plugins.features import Command, Feature, Page
 
 FEATURE = Feature(
     name="labels",
@@ -13,6 +13,16 @@ FEATURE = Feature(
             "carob.features.labels.cli:command",
         ),
     ),
+    pages=(
+        Page(
+            "/labels",
+            "carob.features.labels.page:labels_page",
+            "Labels",
+            assets=("labels.css", "labels.js"),
+            writes="carob.features.labels.page:write",
+        ),
+    ),
+    case_parts=(Page("/reviews", "carob.features.labels.page:reviews_of_case"),),
     services={"ask_judge": "carob.features.labels.judging:ask_judge"},
     settings={
         "labels": "carob.criteria.settings:LabelSettings",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -54,6 +54,12 @@ class LabelSession:
     def count_left(self) -> int:
         return sum(1 for _ in pending(self.items, self.labels.index(), self.person, self.queue))
 
+    def reveal(self, pairs: Collection[Pair]) -> None:
+        """What others think of these answers was shown to this person, who is not blind for them any more."""
+        index = self.labels.index()
+        own = {pair for pair in pairs if self.person in index.verdicts(pair)}
+        self._shown |= {pair for pair in pairs if pair not in own and (index.opinion(pair) or index.verdicts(pair))}
+
     def skip(self, item: LabelItem) -> None:
         self._skipped.add(item.pair)
         self._back = None
@@ -64,7 +70,7 @@ class LabelSession:
         had_own = self.person in index.verdicts(pair) and pair not in self._undoes
         line = PersonLabel(
             criterion=pair.criterion, text=item.text, evidence=pair.evidence, verdict=verdict, by=self.person,
-            at=_now(), blind=not (pair in self._shown or had_own), queue=self.queue, case=item.case,
+            at=time_now(), blind=not (pair in self._shown or had_own), queue=self.queue, case=item.case,
             target=item.agent.target, agent_model=item.agent.model, quote=quote, note=note,
             family=item.question.family, undoes=self._undoes.pop(pair, ""),
         )  # fmt: skip
@@ -108,5 +114,5 @@ class LabelSession:
         return ", ".join(f"{times} {kind}" for kind, times in sorted(masker.counts.items()))
 
 
-def _now() -> str:
+def time_now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds")

@@ -14,18 +14,29 @@ _TESTS = {"met": "bad", "not met": "good"}
 
 def status_lines(index: LabelIndex) -> Iterator[str]:
     """What the labels of a folder show, criterion by criterion."""
-    criteria: dict[str, str] = {}
-    for lines in index.labels.values():
-        criteria.setdefault(lines[-1].criterion, lines[-1].text)
+    criteria = list_criteria(index)
     if not criteria:
         yield "no labels yet"
-    for criterion, text in sorted(criteria.items(), key=lambda entry: entry[1]):
+    for criterion, text in criteria:
         yield text
-        yield from (f"  {line}" for line in _criterion_lines(index, criterion))
+        yield from (f"  {line}" for line in criterion_lines(index, criterion))
+        for label in index.find_disputed(criterion):
+            yield f"  disputed, case {label.case}: {label.by} {label.verdict}" + (
+                f", {label.note}" if label.note else ""
+            )
     yield from (f"note: {line}" for line in index.files.torn)
 
 
-def _criterion_lines(index: LabelIndex, criterion: str) -> Iterator[str]:
+def list_criteria(index: LabelIndex) -> list[tuple[str, str]]:
+    """The criteria that have labels, with their texts."""
+    criteria: dict[str, str] = {}
+    for lines in index.labels.values():
+        criteria.setdefault(lines[-1].criterion, lines[-1].text)
+    return sorted(criteria.items(), key=lambda entry: entry[1])
+
+
+def criterion_lines(index: LabelIndex, criterion: str) -> Iterator[str]:
+    """Its labels, whether people agree, and what a judge may decide; nothing of a single answer."""
     pairs = [pair for pair in index.labels if pair.criterion == criterion]
     verdicts = Counter(verdict or "unclear" for pair in pairs for verdict in index.verdicts(pair).values())
     people = sorted({line.by for pair in pairs for line in index.labels[pair]})
@@ -33,8 +44,6 @@ def _criterion_lines(index: LabelIndex, criterion: str) -> Iterator[str]:
     yield f"{len(pairs)} answers labelled by {', '.join(people)}: {said}"
     if why := index.disagreement(criterion):
         yield why
-    for label in index.find_disputed(criterion):
-        yield f"disputed, case {label.case}: {label.by} {label.verdict}" + (f", {label.note}" if label.note else "")
     yield from _sample(index, criterion)
     if index.judge is None:
         return

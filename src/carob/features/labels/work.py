@@ -15,6 +15,7 @@ from carob.criteria.settings import label_settings
 from carob.engine.rescoring import last_journal
 from carob.errors import ExitCode
 from carob.features.labels.items import read_items
+from carob.features.labels.reviews import read_reviews, reviews_csv
 from carob.features.labels.session import LabelSession
 from carob.features.labels.status import status_lines
 from carob.features.labels.terminal import ask_all, ask_to_keep, show_end
@@ -67,10 +68,21 @@ def _words(run: Journal, project: Project) -> str:
     return f"{counts(tally.summary())}; carob rescore {run.path} keeps that"
 
 
-def read_status(journals: Sequence[str]) -> Iterator[str]:
-    """The lines of `--status`."""
+def _find_labels(journals: Sequence[str]) -> LabelReader:
+    """The labels of this project; without one, those next to the suite of a run."""
     project = find_project()
     if journals or not project.file:
         project = project_of(open_runs(journals, project)[0], project)
-    for line in status_lines(LabelReader(project).index()):
+    return LabelReader(project)
+
+
+def read_status(journals: Sequence[str]) -> Iterator[str]:
+    """The lines of `--status`."""
+    for line in status_lines(_find_labels(journals).index()):
         yield terminal(line)
+
+
+def read_reviews_csv(journals: Sequence[str]) -> str:
+    """The reviews as a table."""
+    rows = reviews_csv(read_reviews(_find_labels(journals).folder))
+    return "\r\n".join(terminal(row) for row in rows.split("\r\n"))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Collection
 from functools import partial, wraps
 from http import HTTPStatus
+from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
 
@@ -17,9 +20,12 @@ from carob.errors import CarobError, UsageError
 from carob.features.viewer import pages, run_list
 from carob.features.viewer.rule_pages import rules_page
 from carob.journal.index import CaseFilter, Index, IndexedRun
+from carob.model.run import CaseRecord
 from carob.plugins.features import Page, all_features, load
 from carob.plugins.project import Project, token_prices
+from carob.reports.escaping import terminal
 from carob.reports.html.case_view import CaseSetting
+from carob.reports.html.markup import escape_text
 from carob.reports.html.pages import assets, environment, find_own_file, fragment, record_json
 from carob.reports.html.run_pages import MissingPageError, OfRun, PageRequest
 from carob.reports.html.run_view import RunHead
@@ -27,7 +33,7 @@ from carob.reports.suite_lines import SuiteLines, suite_lines
 from carob.system.loopback_auth import LoopbackGuard, RefusedRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from jinja2 import Template
     from starlette.requests import Request
@@ -35,6 +41,8 @@ if TYPE_CHECKING:
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 LARGEST_NUMBER: Final = 1 << 31
+LARGEST_BODY: Final = 64 << 10
+ASSET_TYPES: Final = {".css": "text/css", ".js": "text/javascript"}
 LONGEST_WORDS: Final = 500
 ICON: Final = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#c08a1e" d="M8 1l6 6-6 8-6-8z"/></svg>'
@@ -45,8 +53,10 @@ FIELDS: Final = ("status", "category", "tag", "check", "kind", "text", "order")
 class Viewer:
     """Answers each address from the index, which is brought up to date first."""
 
-    def __init__(self, index: Index, project: Project) -> None:
+    def __init__(self, index: Index, project: Project, person: str = "") -> None:
         self._index = index
+        self._person = person
+        self._memory: dict[str, Any] = {}
         self._project = project
         self._prices = token_prices(project)
         self._catalog = catalog_for(project)
@@ -120,7 +130,17 @@ class Viewer:
             raise MissingPageError
         strip = pages.strip(self._index, run, at)
         run_head = pages.run_head(run, self._prices)
-        return _page(request, "case.html", case=case, to=to, strip=strip if len(strip) > 1 else (), run=run_head)
+        parts = [self._case_part(part, request, case.record, run) for part in case_parts()]
+        strip = strip if len(strip) > 1 else []
+        return _page(request, "case.html", case=case, to=to, strip=strip, run=run_head, parts=parts)
+
+    def _case_part(self, part: Page, request: Request, record: CaseRecord, run: IndexedRun) -> str:
+        """What a feature says of a case, as HTML."""
+        try:
+            values = load(part.loads)(self._asked(request), record, run)
+        except CarobError as error:  # the case itself can be shown
+            return f'<p class="trouble">{escape_text(str(error))}</p>'
+        return template_of(f"{part.name}.html", _templates_of(part)).render(home=home(request), **values)
 
     def record(self, request: Request) -> Response:
         """The raw record of a case, as text: no browser takes it for a page."""
@@ -150,23 +170,45 @@ class Viewer:
 
     def page_of_feature(self, page: Page, request: Request) -> Response:
         self._index.refresh()
-        key = request.path_params.get("key", "")
-        asked = PageRequest(self._index, self._project, home(request), request.query_params, key, self._head)
-        function = load(page.loads)
-        templates = Path(sys.modules[function.__module__].__file__ or "").parent / "templates"
+        asked, function, templates = self._asked(request), load(page.loads), _templates_of(page)
         try:
             values = function(asked)
         except UsageError as error:  # such as runs without a common case: no failure of the viewer
             return _page(request, "trouble.html", words=str(error))
         name = f"{page.name}.html"
-        if key:
+        if asked.key:
             return self._run_page(request, name, asked.run, templates, **values)
         return _page(request, name, 200, templates, **values)
+
+    def _asked(self, request: Request) -> PageRequest:
+        key, query = request.path_params.get("key", ""), request.query_params
+        return PageRequest(
+            self._index, self._project, home(request), query, key, self._head, self._person, self._memory
+        )
+
+    async def write_page(self, page: Page, request: Request) -> Response:
+        """Give a page what a person sends: a JSON object."""
+        data = b""
+        async for part in request.stream():
+            data += part
+            if len(data) > LARGEST_BODY:
+                return _reply(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"at most {LARGEST_BODY:,} bytes can be sent")
+        try:
+            sent = msgspec.json.decode(data, type=dict[str, Any])
+            await run_in_threadpool(load(page.writes), self._asked(request), sent)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return _reply(HTTPStatus.BAD_REQUEST, "not a JSON object")
+        except MissingPageError:
+            return _reply(HTTPStatus.NOT_FOUND, "the run or the case is not there any more")
+        except CarobError as error:
+            return _reply(HTTPStatus.BAD_REQUEST, str(error))
+        return _reply(HTTPStatus.OK, "")
 
     def _run_page(
         self, request: Request, name: str, run: IndexedRun, templates: Path = TEMPLATES, /, **context: object
     ) -> Response:
-        listed = [page for page in self._pages if page.title and (not page.option or page.option in run.header.options)]
+        of_run = [page for page in self._pages if page.title and "{key}" in page.address]
+        listed = [page for page in of_run if not page.option or page.option in run.header.options]
         return _page(request, name, 200, templates, key=run.key, run=self._head(run), listed=listed, **context)
 
     def _head(self, run: IndexedRun) -> RunHead:
@@ -190,14 +232,25 @@ def pages_of_features() -> list[Page]:
     return [page for feature in all_features() for page in feature.pages]
 
 
-def application(index: Index, token: str, port: int, project: Project) -> ASGIApp:
-    """The viewer with its guard."""
-    viewer = Viewer(index, project)
+def case_parts() -> list[Page]:
+    return [part for feature in all_features() for part in feature.case_parts]
+
+
+def _templates_of(page: Page) -> Path:
+    """The folder of the template of a page."""
+    package = page.loads.partition(":")[0].rpartition(".")[0]
+    return Path(str(files(package))) / "templates"
+
+
+def application(index: Index, token: str, port: int, project: Project, person: str = "") -> ASGIApp:
+    """The viewer with its guard. `person`: who may write, on the pages that take something."""
+    viewer, written = Viewer(index, project, person), [page for page in pages_of_features() if person and page.writes]
+    of_pages = {name: _templates_of(page) / name for page in pages_of_features() for name in page.assets}
     static = {
         "carob.css": ("text/css", assets().style),
         "carob.js": ("text/javascript", assets().script),
         "icon.svg": ("image/svg+xml", ICON),
-    }
+    } | {name: (ASSET_TYPES[path.suffix], path.read_text("utf-8")) for name, path in of_pages.items()}
 
     def asset(request: Request) -> Response:
         file = static.get(request.path_params["name"])
@@ -216,9 +269,11 @@ def application(index: Index, token: str, port: int, project: Project) -> ASGIAp
         "/static/{name}": asset,
     } | {page.address: partial(viewer.page_of_feature, page) for page in pages_of_features()}
     page_routes = [Route(path, _with_error_page(answer), methods=["GET", "HEAD"]) for path, answer in routes.items()]
+    page_routes += [Route(page.address, partial(viewer.write_page, page), methods=["POST"]) for page in written]
     pages_of = Starlette(routes=page_routes, exception_handlers={404: lambda request, error: _missing(request)})
     pages_of.router.redirect_slashes = False  # it would lead to an address without the token
-    return ViewerGuard(pages_of, token, port)
+    pages_of.state.frame = {"assets": [*of_pages], "written": [(page.name, page.title) for page in written]}
+    return ViewerGuard(pages_of, token, port, {page.address for page in written})
 
 
 def _with_error_page(answer: Callable[[Request], Response]) -> Callable[[Request], Response]:
@@ -248,8 +303,13 @@ def home(request: Request) -> str:
 def _page(
     request: Request, name: str, status: int = 200, templates: Path = TEMPLATES, /, **context: object
 ) -> Response:
-    html = template_of(name, templates).render(home=home(request), **context)
+    html = template_of(name, templates).render(home=home(request), **request.app.state.frame, **context)
     return HTMLResponse(_encode(html), status_code=status)
+
+
+def _reply(status: HTTPStatus, problem: str) -> Response:
+    body = msgspec.json.encode({"problem": terminal(problem)} if problem else {})
+    return Response(body, status_code=status, media_type="application/json")
 
 
 def template_of(name: str, folder: Path = TEMPLATES) -> Template:
@@ -293,8 +353,9 @@ WHAT_TO_OPEN: Final = "Open the address that `carob view` printed."
 class ViewerGuard:
     """Checks every request before it reaches a page, which sees its address without the token."""
 
-    def __init__(self, app: ASGIApp, token: str, port: int) -> None:
+    def __init__(self, app: ASGIApp, token: str, port: int, written: Collection[str] = ()) -> None:
         self._app = app
+        self._written = written
         self._guard = LoopbackGuard(port, token)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -308,12 +369,27 @@ class ViewerGuard:
             await self._app(inner, receive, _with_headers(send))
 
     def _enter(self, scope: Scope) -> Scope:
-        if scope["method"] not in ("GET", "HEAD"):
+        method, headers = (
+            scope["method"],
+            [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]],
+        )
+        if method not in ("GET", "HEAD") and not (method == "POST" and self._written):
             raise RefusedRequest(HTTPStatus.METHOD_NOT_ALLOWED, "the viewer is read-only")
-        headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
         path, query = scope["raw_path"].decode("latin-1"), scope["query_string"].decode("latin-1")
         token = len(path) - len(self._guard.enter(f"{path}?{query}", headers).removesuffix(f"?{query}"))
-        return {**scope, "path": scope["path"][token:], "raw_path": scope["raw_path"][token:]}
+        inner = {**scope, "path": scope["path"][token:], "raw_path": scope["raw_path"][token:]}
+        if method == "POST":
+            self._check_written(inner["path"], dict(headers))
+        return inner
+
+    def _check_written(self, path: str, headers: Mapping[str, str]) -> None:
+        """Refuse what a page of the viewer would not send. An `origin` that is there was found to be its own."""
+        if path not in self._written:
+            raise RefusedRequest(HTTPStatus.METHOD_NOT_ALLOWED, "this page is read-only")
+        if "origin" not in headers:
+            raise RefusedRequest(HTTPStatus.FORBIDDEN, "a request to write came without its origin")
+        if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            raise RefusedRequest(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "what is written must be sent as JSON")
 
 
 def _with_headers(send: Send) -> Send:

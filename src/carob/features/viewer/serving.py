@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from carob.criteria.records import why_not_a_person
 from carob.errors import CarobError, UsageError
 from carob.evidence.exports.guard_journal import GUARD_JOURNAL
 from carob.evidence.exports.reading import name_format
@@ -121,14 +122,18 @@ class ViewerServer:
         threading.Thread(target=attempt, daemon=True).start()
 
 
-def viewer_of(path: Path | None, usual: Path, port: int, environ: Mapping[str, str], project: Project) -> ViewerServer:
-    """A viewer over a folder or a journal, or where runs are usually kept."""
+def viewer_of(
+    path: Path | None, usual: Path, port: int, environ: Mapping[str, str], project: Project, person: str = ""
+) -> ViewerServer:
+    """A viewer over a folder or a journal, or where runs are usually kept; `person` may write in it."""
+    if person and (problem := why_not_a_person(person)):
+        raise UsageError(problem, fix="Give your name with --label.", slug="bad-name")
     if path is not None and path.is_file() and _is_guard_journal(path):
         return _view_guard(path, port, environ, project)
     folders, start = folders_of(path, list(dict.fromkeys((usual, *usual_results_dirs()))))
     listening = bind_port(port)
     try:
-        return build_server(index_of(folders, environ), listening, project, start)
+        return build_server(index_of(folders, environ), listening, project, start, person)
     except BaseException:
         listening.close()
         raise
@@ -156,14 +161,19 @@ def _view_guard(path: Path, port: int, environ: Mapping[str, str], project: Proj
     return viewer
 
 
-def build_server(index: Index, listening: socket.socket, project: Project, start: str = "/") -> ViewerServer:
+def build_server(
+    index: Index, listening: socket.socket, project: Project, start: str = "/", person: str = ""
+) -> ViewerServer:
     """A viewer over an index, guarded by a token of its own."""
     import uvicorn  # a server takes time to load, which a folder without runs does not need
 
-    from carob.features.viewer.app import application
+    from carob.features.viewer.app import application, pages_of_features
 
     token = new_token()
     port = int(listening.getsockname()[1])
-    app = application(index, token, port, project)
+    app = application(index, token, port, project, person)
+    if person:
+        written = next((page.address for page in pages_of_features() if page.writes), start)
+        start = written + start.replace("/run/", "?run=").removeprefix("/")
     settings = uvicorn.Config(app, log_level="error", access_log=False, lifespan="off", server_header=False)
     return ViewerServer(uvicorn.Server(settings), f"http://{LOOPBACK}:{port}/{token}{start}", index, listening)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 import msgspec
@@ -27,7 +27,8 @@ class PageRequest:
     """What a function of a page is given; it returns the values that its template needs.
 
     `home` leads to the first page, and `query` is what follows the `?`. `key` is that of the run, if the address has
-    one. The frame of the page is given `home`, `key` and `run`, the head of the run.
+    one. The frame of the page is given `home`, `key` and `run`, the head of the run. `person` may write, if there is
+    one; `memory` is kept as long as the viewer runs.
     """
 
     index: Index
@@ -36,6 +37,8 @@ class PageRequest:
     query: Mapping[str, str]
     key: str
     head: Callable[[IndexedRun], RunHead]
+    person: str = ""
+    memory: dict[str, Any] = field(default_factory=dict)
 
     @property
     def run(self) -> IndexedRun:
