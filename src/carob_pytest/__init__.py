@@ -46,13 +46,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     for name, (value, about) in OPTIONS.items():
         group.addoption(f"--carob-{name}", metavar=value, default=None, help=about)
         parser.addini(f"carob_{name}", f"{about} (--carob-{name})", default=None)
+    about = "ask the judge of carob.toml about the criteria when the tests are done, and judge the runs again"
+    group.addoption("--carob-judge", action="store_true", help=about)
     about = f"suite files in addition to those that end with {', '.join(ENDINGS)}; * is any part of a name"
     parser.addini("carob_suites", about, type="linelist", default=[])
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    if any(config.getoption(f"carob_{name}") is not None for name in OPTIONS):
+    if config.option.carob_judge or any(config.getoption(f"carob_{name}") is not None for name in OPTIONS):
         session_of(config)  # a wrong value is reported before anything is collected
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args += [str(file) for file in _configured_suites(config) if not _is_covered(file, config)]

@@ -151,12 +151,28 @@ class SessionJournals:
         for journal in self._journals.values():
             try:
                 journal.end(why, interrupted=interrupted)
-            except ArtifactError as error:
+                if self._state.asks_judge and not interrupted and self._fails_by_judge(journal) and exitstatus == 0:
+                    exitstatus = session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            except CarobError as error:
                 self._failures[str(error)] = None
         if self._failures and exitstatus in (0, 1):
             session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
         elif exitstatus == 0 and self._journals and self._is_all_skipped(session):
             session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
+
+    def _fails_by_judge(self, journal: SuiteJournal) -> bool:
+        """Ask the judge about the criteria of a run that has ended; whether a case fails by what it decided."""
+        before = journal.summary
+        if before is None or before.criteria is None:
+            return False
+        from carob import api  # few sessions ask a judge
+
+        folder = journal.run.results_dir
+        result = api.rescore(
+            journal.journal, results_dir=folder, judge=lambda words: self._notices.update({words: None})
+        )
+        journal.summary, journal.journal = result.summary, result.journal
+        return result.summary.failed > before.failed
 
     def _is_all_skipped(self, session: pytest.Session) -> bool:
         reporter = session.config.pluginmanager.get_plugin("terminalreporter")

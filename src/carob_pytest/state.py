@@ -144,6 +144,11 @@ class SessionState:
         return self._suite_loop
 
     @property
+    def asks_judge(self) -> bool:
+        """Whether the judge is asked when all tests are done, in the process that writes the journals."""
+        return bool(self.config.option.carob_judge) and not self.is_worker
+
+    @property
     def keeps_journals(self) -> bool:
         return self.option("record") != NO
 

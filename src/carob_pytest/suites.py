@@ -15,6 +15,7 @@ from carob.errors import CarobError, ExitCode
 from carob.journal.reader import read_record
 from carob.model.suite import Case
 from carob.model.verdict import CaseStatus
+from carob.plugins.features import find_service
 from carob.scoring.tally import Tally
 from carob.scoring.verdicts import case_verdict
 from carob.text.wording import visible
@@ -40,6 +41,8 @@ class SuiteCollector(pytest.File):
         state = session.state
         run = session.runs[self.nodeid] = SuiteRun(state, self.nodeid, read_suite_file(self.path, state.folder))
         state.open_targets.callback(run.close)
+        if state.asks_judge:
+            find_service("check_judge")(run.project)  # before the first case is paid for
         marks = _Marks(self.config)
         for case in run.suite.cases:
             item: CaseItem = CaseItem.from_parent(self, name=node_name(case.id))

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import structs
 
 from carob.cli.options import AT_LEAST_ONE, options_of_runs, read_verbosity
 from carob.cli.run import show_asking, worst_exit_code
@@ -25,8 +26,11 @@ OF_A_RUN = ("results_dir", "reports", "allow_partial", "allow_unknown", "allow_u
 @click.option("--suite", metavar="SUITE", help="Judge by the cases of this suite instead of the recorded ones.")
 @click.option("--workers", type=AT_LEAST_ONE, default=1, help="Number of processes; it does not affect the verdicts.")
 @click.option("--judge", is_flag=True, help="Ask the judge of carob.toml about the criteria first.")
+@click.option("--labels-from", metavar="REV", default="", help="Let only the labels of this revision of git decide.")
 @options_of_runs(OF_A_RUN)
-def command(journals: tuple[str, ...], suite: str | None, quiet: bool, verbose: int, **how: Any) -> int:
+def command(
+    journals: tuple[str, ...], suite: str | None, quiet: bool, verbose: int, labels_from: str, **how: Any
+) -> int:
     """Judge recorded runs again, without an agent, and write a new journal and reports for each.
 
     With --suite, the recorded answers are judged by the current expectations. A case that was not recorded is an ERROR.
@@ -45,7 +49,7 @@ def command(journals: tuple[str, ...], suite: str | None, quiet: bool, verbose: 
         from carob.terminal.screen import Screen
 
     screen = Screen.of(sys.stdout, os.environ, read_verbosity(quiet, verbose))
-    project = api.find_project()
+    project = structs.replace(api.find_project(), labels_from=labels_from)
     by = api.load_file(suite, project) if suite else None
     for warning in by.warnings if by else ():
         click.echo(warning, err=True)
@@ -64,6 +68,7 @@ def _rescore_one(
     Repeats come together at the end.
     """
     from carob import api
+    from carob.criteria.changes import changed_verdicts
     from carob.terminal.ending import show_ending
     from carob.terminal.screen import CaseLines
 
@@ -80,5 +85,9 @@ def _rescore_one(
     )
     if result.left_out:
         click.echo(f"carob: recorded but not in the suite, ignored: {', '.join(result.left_out)}", err=True)
+    if recorded.summary.criteria is not None and (
+        changes := changed_verdicts(recorded.records(), result.journal.records())
+    ):
+        show_asking(changes)
     show_ending(result, screen)
     return result.exit_code

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import structs
 
 from carob.cli.options import most_failures, read_verbosity, run_options, selection
 from carob.errors import ExitCode
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     help="Run nothing; list the selected cases: id, category and prompt, separated by tabs.",
 )
 @click.option("--judge", is_flag=True, help="Then ask the judge of carob.toml about the criteria, and judge again.")
+@click.option("--labels-from", metavar="REV", default="", help="Let only the labels of this revision of git decide.")
 @selection
 @run_options
 def command(
@@ -60,6 +62,7 @@ def command(
     reports: tuple[str, ...],
     quiet: bool,
     verbose: int,
+    labels_from: str,
     **how: object,
 ) -> int:
     """Run suites against an agent, judge every case, and write a journal and reports.
@@ -95,13 +98,17 @@ def command(
     with gc_frozen():
         from carob import api
 
-        project = api.find_project()
+        project = structs.replace(api.find_project(), labels_from=labels_from)
         loaded = [api.load_file(suite, project) for suite in suites]
         chosen = api.select_each(loaded, api.Selection(cases, categories, tags, keyword))
         config = api.read_config(project)
         columns = api.plan_columns(target, matrix, config)
         if len(chosen) * len(columns) > 1:
             api.refuse_one_file(reports, project)
+        if how["judge"]:
+            from carob.plugins.features import find_service
+
+            find_service("check_judge")(config.project)
     how |= {"categories": categories, "tags": tags, "keyword": keyword, "reports": reports}
     how["cases_named"], most = cases is not None, most_failures(fail_fast, max_failures)
     return _run_all(chosen, columns, config, most, results_dir, read_verbosity(quiet, verbose), how)

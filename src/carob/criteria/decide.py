@@ -49,7 +49,9 @@ def decide(question: AskedCriterion, agent: Agent, index: LabelIndex) -> Criteri
     thinks: Decided | str = opinion.verdict if opinion is not None else ""
 
     def conclude(status: Status, found: str, by: Literal["", "person", "judge"] = "") -> CriterionDecision:
-        return CriterionDecision(status, found, Reading(pair.criterion, pair.evidence, by, thinks))
+        judge = index.judge.identity if by == "judge" and index.judge is not None else ""
+        is_new = bool(by) and index.rests_on_uncommitted(pair, by)
+        return CriterionDecision(status, found, Reading(pair.criterion, pair.evidence, by, thinks, judge, is_new))
 
     people = index.verdicts(pair)
     if people:
@@ -123,5 +125,14 @@ class LabelReader:
             judge = None
             if settings is not None:
                 judge = JudgeTerms(settings.identity, settings.false_pass, settings.false_fail)
-            self._index, self._state = LabelIndex(read_files(folder), judge), state
+            self._index, self._state = self._read(folder, judge), state
         return self._index
+
+    def _read(self, folder: Path, judge: JudgeTerms | None) -> LabelIndex:
+        from carob.criteria.committed import read_committed, read_head  # few projects have labels
+
+        if revision := self._project.labels_from:
+            files = read_committed(folder, revision)
+            return LabelIndex(files, judge)
+        files = read_files(folder)
+        return LabelIndex(files, judge, read_head(folder) if files.labels or files.opinions else None)

@@ -70,14 +70,18 @@ def _state(path: Path) -> tuple[int, int, int]:
 def read_lines(path: Path, form: type[Line], torn: list[str]) -> Iterator[Line]:
     """The lines of a file; `torn` is given one that was cut off at its end. Raises ConfigError with the wrong line."""
     data = _read_file(path)
-    if data is None:
-        return
+    if data is not None:
+        yield from parse_lines(data, str(path), form, torn)
+
+
+def parse_lines(data: bytes, name: str, form: type[Line], torn: list[str]) -> Iterator[Line]:
+    """The lines of the data of a file."""
     decode = msgspec.json.Decoder(form).decode
     lines = data.split(b"\n")
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        where = f"{path}:{number}"
+        where = f"{name}:{number}"
         try:
             entry = decode(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -85,7 +89,7 @@ def read_lines(path: Path, form: type[Line], torn: list[str]) -> Iterator[Line]:
                 torn.append(f"{where}: the last line is incomplete and was left out. [torn-line]")
                 continue
             why = shorten(str(error), 200)
-            raise ConfigError(f"not a line of {path.name}: {why}.", where=where, fix=FIX, slug="bad-label") from error
+            raise ConfigError(f"not a line of labels: {why}.", where=where, fix=FIX, slug="bad-label") from error
         if problem := entry.problem:
             raise ConfigError(problem, where=where, fix=FIX, slug="bad-label")
         yield entry

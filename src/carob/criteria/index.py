@@ -93,9 +93,12 @@ def percent_up(share: float) -> str:
 class LabelIndex:
     """What the lines of a folder say, whatever their order."""
 
-    def __init__(self, files: LabelFiles = NO_FILES, judge: JudgeTerms | None = None) -> None:
+    def __init__(
+        self, files: LabelFiles = NO_FILES, judge: JudgeTerms | None = None, committed: LabelFiles | None = None
+    ) -> None:
         self.files = files
         self.judge = judge
+        self._committed = committed
         self._licences: dict[tuple[LicenceScope, Direction], Licence] = {}
 
     @cached_property
@@ -124,6 +127,20 @@ class LabelIndex:
         """How many judges were tried on the labels of this folder: each needs more evidence for it."""
         identities = {line.judge for line in self.files.opinions if line.kind != "foreign" and line.pair in self.labels}
         return max(len(identities), 1)
+
+    @cached_property
+    def _uncommitted(self) -> frozenset[Pair]:
+        """The pairs with a line that the last commit does not have; none where there is no commit to ask."""
+        if self._committed is None:
+            return frozenset()
+        known = {*self._committed.labels, *self._committed.opinions}
+        lines: tuple[PersonLabel | Opinion, ...] = (*self.files.labels, *self.files.opinions)
+        return frozenset(line.pair for line in lines if line not in known)
+
+    def rests_on_uncommitted(self, pair: Pair, by: str) -> bool:
+        """Whether a decision rests on such a line: on this answer, or for a judge, on any that tested it."""
+        new = self._uncommitted
+        return pair in new or (by == "judge" and any(other.criterion == pair.criterion for other in new))
 
     def verdicts(self, pair: Pair) -> dict[str, Decided | None]:
         """What each person decided last; None where two lines of one time differ."""

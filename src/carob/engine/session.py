@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import platform
-import subprocess
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -37,6 +35,7 @@ from carob.scoring.intervals import Runs
 from carob.scoring.tally import Tally
 from carob.suites.fault_keys import add_target_surroundings
 from carob.suites.selection import Selection, is_meant, select
+from carob.system.git import ask_git
 from carob.targets.capabilities import refuse_unreachable, version_of
 from carob.targets.catalog import agent_name
 from carob.targets.config import HIDDEN, Config
@@ -44,10 +43,7 @@ from carob.text.clean import text
 from carob.version import __version__
 
 LONGEST_VERSION = 200
-GIT_TIMEOUT = 5.0
 MOST_TAGS = 20
-# Nothing that a repository configures is run, and nothing in it is written.
-_GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks")
 
 
 class PreviousRun(Struct, frozen=True):
@@ -253,25 +249,14 @@ def find_revision(directory: Path) -> Revision | None:
     """The state of a folder's tracked files, or of one file; None if git does not know it."""
     folder, name = (directory, "") if directory.is_dir() else (directory.parent, directory.name)
     asked = ["--", f"./{name}"] if name else ["--untracked-files=no"]
-    status = _git(folder, "status", "--porcelain=v2", "--branch", *asked)
-    lines = status.splitlines() if status else []
+    status = ask_git(folder, "status", "--porcelain=v2", "--branch", *asked)
+    lines = status.decode(errors="replace").splitlines() if status else []
     commit = next((line.split()[2] for line in lines if line.startswith("# branch.oid ")), "")
     if not commit or commit == "(initial)":
         return None
-    tags = _git(folder, "tag", "--points-at", "HEAD") or ""
+    tags = (ask_git(folder, "tag", "--points-at", "HEAD") or b"").decode(errors="replace")
     dirty = any(not line.startswith("#") for line in lines)
     return Revision(commit, dirty, tuple(tags.split()[:MOST_TAGS]))
-
-
-def _git(folder: Path, *arguments: str) -> str | None:
-    command, env = [*_GIT, "-C", str(folder), *arguments], {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
-    try:
-        completed = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=GIT_TIMEOUT, check=False, env=env
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return completed.stdout.decode(errors="replace") if completed.returncode == 0 else None
 
 
 def _drop_if_empty(journal: Path) -> None:

@@ -165,11 +165,21 @@ class TraceToCompare(TraceToVerify, frozen=True):
     duration_ms: float | None = None
 
 
+class ReadingToCompare(Struct, frozen=True, gc=False):
+    """The judge that decided a criterion, if one did."""
+
+    judge: str = ""
+
+
+NOT_READ = ReadingToCompare()
+
+
 class CheckToCompare(Struct, frozen=True, gc=False):
     """What a check counts for."""
 
     group: str
     status: Status
+    reading: ReadingToCompare = NOT_READ
 
 
 class VerdictToCompare(Struct, frozen=True):

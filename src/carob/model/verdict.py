@@ -73,6 +73,10 @@ class Reading(Struct, frozen=True, omit_defaults=True, gc=False):
     by: Literal["", "person", "judge"] = ""
     thinks: str = ""
     """What the configured judge thinks, where it was asked."""
+    judge: str = ""
+    """The judge that decided, by its identity."""
+    uncommitted: bool = False
+    """Whether the decision rests on labels or opinions that the last commit does not have."""
 
 
 class Criteria(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -82,6 +86,7 @@ class Criteria(Struct, frozen=True, omit_defaults=True, gc=False):
     by_judge: int = 0
     unjudged: int = 0
     thinks: dict[str, int] = {}
+    uncommitted: int = 0
 
     @classmethod
     def of(cls, readings: Iterable[Reading]) -> Criteria | None:
@@ -89,12 +94,17 @@ class Criteria(Struct, frozen=True, omit_defaults=True, gc=False):
         readings = list(readings)
         by = Counter(reading.by for reading in readings)
         thinks = Counter(reading.thinks for reading in readings if reading.thinks and not reading.by)
-        return cls(by["person"], by["judge"], by[""], dict(sorted(thinks.items()))) if readings else None
+        new = sum(reading.uncommitted for reading in readings)
+        return cls(by["person"], by["judge"], by[""], dict(sorted(thinks.items())), new) if readings else None
 
     def __add__(self, other: Criteria) -> Criteria:
         thinks = dict(sorted((Counter(self.thinks) + Counter(other.thinks)).items()))
         return Criteria(
-            self.by_people + other.by_people, self.by_judge + other.by_judge, self.unjudged + other.unjudged, thinks
+            self.by_people + other.by_people,
+            self.by_judge + other.by_judge,
+            self.unjudged + other.unjudged,
+            thinks,
+            self.uncommitted + other.uncommitted,
         )
 
 

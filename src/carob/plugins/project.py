@@ -85,6 +85,8 @@ class Project(Struct, frozen=True):
     """Whether the user of this run trusts the code that suites hold; no file can say so."""
     agent: str = ""
     """The agent whose answers are judged, where that is known: a judge's licence is for one agent."""
+    labels_from: str = ""
+    """The revision of git whose labels decide, in place of those in the folder."""
     suite_folder: str = ""
     """The folder of the suite that is judged, where that is known."""
 

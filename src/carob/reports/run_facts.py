@@ -49,6 +49,8 @@ def criteria_words(summary: Summary) -> str:
     thinks = ", ".join(_nonzero(criteria.thinks, of=criteria.unjudged))
     parts = {"by people": criteria.by_people, "by the judge": criteria.by_judge, "not judged": criteria.unjudged}
     shown = ", ".join(_nonzero(parts)) + (f" (the judge thinks: {thinks})" if thinks else "")
+    if criteria.uncommitted:
+        shown += f"; {criteria.uncommitted} of them by labels that are not committed"
     return f"{total} {'criterion' if total == 1 else 'criteria'}: {shown}"
 
 

@@ -67,6 +67,8 @@ def classify(base: ComparedCase | None, new: ComparedCase | None, confidence: fl
         return model.Change.PROMPT_CHANGED
     if base.expects != new.expects:
         return model.Change.EXPECTATIONS_CHANGED
+    if base.judges and new.judges and base.judges != new.judges:
+        return model.Change.ANOTHER_JUDGE
     if not (base.judged and new.judged):
         return model.Change.ERRED if base.errors or new.errors else model.Change.SKIPPED
     rise = new.passed * base.judged - base.passed * new.judged

@@ -48,7 +48,7 @@ _to_compare = msgspec.json.Decoder(RecordToCompare).decode
 _excerpt = msgspec.json.Decoder(RecordExcerpt).decode
 _with_evidence = msgspec.json.Decoder(RecordVerdict).decode
 _case = msgspec.json.Decoder(Case).decode
-NAME: Final = "standings 2"
+NAME: Final = "standings 3"
 """The name of the cached results; raise its number when they are computed differently."""
 
 
@@ -99,6 +99,8 @@ class ComparedCase(Struct, frozen=True, omit_defaults=True, kw_only=True):
     cluster: str = ""
     min_pass_rate: float | None = None
     lacks: dict[str, int] = {}
+    judges: tuple[str, ...] = ()
+    """The judges that decided criteria of it."""
     measures: dict[str, float] = {}
     first_record: int = msgspec.field(name="place", default=-1)
     """Which record of the journal is the first of the case."""
@@ -256,7 +258,9 @@ class PooledRuns:
 def pool_cases(results: Sequence[ComparedCase]) -> ComparedCase:
     """One case over several runs, as far as they asked and expected the same of it."""
     first = results[0]
-    alike = [case for case in results if (case.asks, case.expects) == (first.asks, first.expects)]
+    alike = [
+        case for case in results if (case.asks, case.expects, case.judges) == (first.asks, first.expects, first.judges)
+    ]
     names = dict.fromkeys(name for case in alike for name in case.lacks)
     return structs.replace(
         first,
@@ -306,6 +310,7 @@ def add_up(runs: Sequence[JudgedRun], first_record: int, prices: TokenPrices | N
         tags=case.tags,
         cluster=case.cluster,
         min_pass_rate=case.min_pass_rate,
+        judges=tuple(sorted({check.reading.judge for run in runs for check in run.record.verdict.checks} - {""})),
         lacks=_lacks(case, [run.verdict for run in judged]) if passed < len(judged) else {},
         measures=measures[0] if len(measures) == 1 else _mean_measures([(each, 1) for each in measures]),
         first_record=first_record,

@@ -24,6 +24,7 @@ class Change(StrEnum):
     ERRED = "erred"
     PROMPT_CHANGED = "asks otherwise"
     EXPECTATIONS_CHANGED = "expects otherwise"
+    ANOTHER_JUDGE = "another judge"
     SKIPPED = "set apart"
     NEW = "new"
     REMOVED = "gone"
@@ -31,7 +32,7 @@ class Change(StrEnum):
 
 COMPARED = (Change.BROKE, Change.FELL, Change.FIXED, Change.RED, Change.FLAKY, Change.STEADY)
 """What was asked and judged in both runs, so that it can be compared."""
-NOT_IN_BASE = (Change.NEW, Change.PROMPT_CHANGED, Change.EXPECTATIONS_CHANGED)
+NOT_IN_BASE = (Change.NEW, Change.PROMPT_CHANGED, Change.EXPECTATIONS_CHANGED, Change.ANOTHER_JUDGE)
 """What the base does not have, or not like this."""
 
 

@@ -23,7 +23,10 @@ FEATURE = Feature(
         ),
     ),
     case_parts=(Page("/reviews", "carob.features.labels.page:reviews_of_case"),),
-    services={"ask_judge": "carob.features.labels.judging:ask_judge"},
+    services={
+        "ask_judge": "carob.features.labels.judging:ask_judge",
+        "check_judge": "carob.features.labels.judging:check_judge",
+    },
     settings={
         "labels": "carob.criteria.settings:LabelSettings",
         "judge": "carob.criteria.settings:JudgeSettings",

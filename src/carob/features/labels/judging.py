@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from carob.criteria.decide import LabelReader
-from carob.criteria.settings import judge_settings
+from carob.criteria.settings import JudgeSettings, judge_settings
 from carob.errors import ConfigError
 from carob.features.labels.asking import OpinionAsker, plan_asks
 from carob.features.labels.graders import is_undated, open_grader
@@ -15,6 +15,19 @@ from carob.features.labels.items import read_items
 from carob.features.labels.work import project_of
 from carob.journal.reader import Journal
 from carob.plugins.project import Project
+
+
+def check_judge(project: Project, environ: Mapping[str, str] = os.environ) -> None:
+    """Raise the error that asking would end with, before a run is paid for."""
+    open_grader(_settings(project), environ)
+
+
+def _settings(project: Project) -> JudgeSettings:
+    settings = judge_settings(project)
+    if settings is None:
+        fix = 'Add [judge] with model = "openai:NAME" to carob.toml.'
+        raise ConfigError("no judge is configured.", where=project.file, fix=fix, slug="no-judge")
+    return settings
 
 
 def ask_judge(
@@ -25,10 +38,7 @@ def ask_judge(
     environ: Mapping[str, str] = os.environ,
 ) -> dict[str, Any]:
     """Ask about what no label of this run decides; what came of it, for the journal."""
-    settings = judge_settings(project)
-    if settings is None:
-        fix = 'Add [judge] with model = "openai:NAME" to carob.toml.'
-        raise ConfigError("no judge is configured.", where=project.file, fix=fix, slug="no-judge")
+    settings = _settings(project)
     grader = open_grader(settings, environ, key_name)
     labels = LabelReader(project_of(run, project))
     plan = plan_asks(read_items([run]), labels.index(), labels.folder, settings.max_asks)

@@ -61,7 +61,7 @@ def write_prompt(
         shown = SeenEvidence({**shown.content, "answer": answer + more})
     criterion = f"It is not the case that: {text}" if kind == "turned" else text
     mark = secrets.token_hex(8)
-    user = f"AskedCriterion: {criterion}\n\n<evidence {mark}>\n{shown.data.decode()}\n</evidence {mark}>"
+    user = f"Criterion: {criterion}\n\n<evidence {mark}>\n{shown.data.decode()}\n</evidence {mark}>"
     return JudgePrompt(SYSTEM[template], user, shown)
 
 
