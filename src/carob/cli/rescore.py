@@ -69,6 +69,7 @@ def _rescore_one(
     """
     from carob import api
     from carob.criteria.changes import changed_verdicts
+    from carob.criteria.decide import LabelReader
     from carob.terminal.ending import show_ending
     from carob.terminal.screen import CaseLines
 
@@ -85,9 +86,10 @@ def _rescore_one(
     )
     if result.left_out:
         click.echo(f"carob: recorded but not in the suite, ignored: {', '.join(result.left_out)}", err=True)
-    if recorded.summary.criteria is not None and (
-        changes := changed_verdicts(recorded.records(), result.journal.records())
-    ):
-        show_asking(changes)
+    if recorded.summary.criteria is not None:
+        labels = LabelReader(recorded.project.judging("", by.file if by else recorded.header.suite))
+        changes = changed_verdicts(recorded.records(), result.journal.records())
+        for line in (*labels.index().files.torn, *([changes] if changes else [])):
+            show_asking(line)
     show_ending(result, screen)
     return result.exit_code

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,9 @@ from carob.text.wording import shorten
 
 LABELS: Final = "labels.jsonl"
 OPINIONS: Final = "opinions.jsonl"
+REVIEWS: Final = "reviews.jsonl"
+_OWN: Final = re.compile(rb'"criterion":\s?"[0-9a-f]{64}"|"check":\s?"[^\n]*"verdict":\s?"(?:right|wrong)"')
+_HEAD: Final = 4096
 EVIDENCE: Final = "evidence"
 FIX: Final = "Correct the line, or remove it."
 
@@ -34,6 +38,19 @@ class LabelLine(Protocol):
 
 
 Line = TypeVar("Line", bound=LabelLine)
+
+
+def is_labels_folder(folder: str | Path) -> bool:
+    """Whether this is a folder of labels, by what is in it: no agent is shown it, and it holds no conversations."""
+    return any(_has_own_line(os.path.join(folder, name)) for name in (LABELS, OPINIONS, REVIEWS))
+
+
+def _has_own_line(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return _OWN.search(file.read(_HEAD)) is not None
+    except OSError:
+        return False
 
 
 class LabelFiles(Struct, frozen=True):

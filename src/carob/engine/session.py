@@ -281,7 +281,8 @@ async def run_suite(
         request = structs.replace(request, options={**suite.target_options, **request.options})
     agent, how, request = settle(target or suite_target, how, request, config, chosen)
     project = config.project.judging(agent_name(text(agent.name), agent.identity), suite.file)
-    catalog_for(project).labels.index()
+    for line in catalog_for(project).labels.index().files.torn:
+        request.notice(line)
     return await Session(chosen, agent, how, request, results_dir, project).run(previous)
 
 

@@ -20,6 +20,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec import Struct
 
+from carob.criteria.files import is_labels_folder
 from carob.errors import JournalError
 from carob.journal.failures import EXPECTED, OF_RUN
 from carob.journal.index_tables import SEPARATOR, JournalRows, open_index
@@ -398,7 +399,7 @@ def _find_journals(folder: Path, depth: int) -> Iterator[Path]:
             continue
         if entry.is_file() and entry.name.endswith(".jsonl") and not entry.name.startswith("."):
             yield Path(entry.path)
-        elif depth and entry.is_dir() and entry.name not in _PASSED_BY:
+        elif depth and entry.is_dir() and entry.name not in _PASSED_BY and not is_labels_folder(entry.path):
             yield from _find_journals(Path(entry.path), depth - 1)
 
 

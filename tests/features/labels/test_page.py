@@ -15,11 +15,11 @@ import pytest
 import carob
 from browsing import LOOKS, axe_faults, browser, is_too_wide, looking, opened
 from carob.cli.main import run
-from carob.criteria.files import LABELS, OPINIONS, add_line, read_files
+from carob.criteria.files import LABELS, OPINIONS, REVIEWS, add_line, read_files
 from carob.criteria.records import Opinion
 from carob.criteria.settings import JudgeSettings
 from carob.features.labels.items import read_items
-from carob.features.labels.reviews import REVIEWS, read_reviews
+from carob.features.labels.reviews import read_reviews
 from carob.journal.index import Index
 from carob.journal.reader import Journal
 from features.viewer.runs import serving

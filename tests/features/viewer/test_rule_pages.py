@@ -52,9 +52,8 @@ def page_of(run: tuple[Index, IndexedRun], rule: str = "") -> str:
     index, indexed = run
     to = OfRun("../../", indexed.key, CaseFilter())
     template = template_of("rules.html")
-    return template.render(
-        home="../../", key=indexed.key, listed=(), run=run_head(indexed, None), **rules_page(index, indexed, rule, to)
-    )
+    frame = {"home": "../../", "key": indexed.key, "listed": (), "assets": (), "written": ()}
+    return template.render(run=run_head(indexed, None), **frame, **rules_page(index, indexed, rule, to))
 
 
 def test_each_rule_is_counted_over_the_conversations(run: tuple[Index, IndexedRun]) -> None:

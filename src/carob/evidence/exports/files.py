@@ -21,6 +21,7 @@ from typing import IO, Any, TypeAlias
 
 import msgspec
 
+from carob.criteria.files import EVIDENCE, is_labels_folder
 from carob.errors import UsageError
 from carob.evidence.exports.base import ExportRow
 from carob.evidence.exports.record import ExportError
@@ -288,6 +289,8 @@ def _is_readable(name: str) -> bool:
 
 def is_own(path: Path) -> bool:
     """Whether Carob wrote a file that holds no conversations: it may be next to those that do."""
+    if is_labels_folder(path.parent) or (path.parent.name == EVIDENCE and is_labels_folder(path.parent.parent)):
+        return True
     try:
         with path.open("rb") as file:
             head = file.read(HEAD)

@@ -194,6 +194,7 @@ def load_policy(path: str | Path) -> GuardPolicy:
     # What reads and validates files takes a while to be loaded, and hooks read rules that were read before.
     from carob.checks.catalog import catalog_for
     from carob.model.check import Declared
+    from carob.model.suite import MEETS
     from carob.plugins.project import Project
     from carob.suites.declared import read_declared
     from carob.suites.documents.source import read_bytes
@@ -203,8 +204,15 @@ def load_policy(path: str | Path) -> GuardPolicy:
 
     full = Path(os.path.realpath(path))
     file = SuiteFile(read_bytes(full), str(full))
-    read_file(file, catalog_for(Project()))
+    suite = read_file(file, catalog_for(Project()))
     tree = file.tree if isinstance(file.tree, dict) else {}
+    defaults = tree.get("defaults") or {}
+    if MEETS in defaults.get("expected", ()) or any(
+        spec.name == MEETS for case in suite.cases for _, spec in case.all_checks
+    ):
+        message = "it has criteria under `meets`, and a guard cannot wait for a reader."
+        fix = "Keep the rules in a file of their own."
+        raise ConfigError(message, where=str(path), fix=fix, slug="guard-policy")
     read = read_suite_rules(file, read_declared(tree, Declared()))
     if not read.rules:
         message = "the file has no rules, so a guard would stop nothing."

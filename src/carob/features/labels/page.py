@@ -11,13 +11,13 @@ import msgspec
 from msgspec import Meta, Struct
 
 from carob.criteria.decide import LabelReader
-from carob.criteria.files import LABELS, append_line
+from carob.criteria.files import LABELS, REVIEWS, append_line
 from carob.criteria.index import LabelIndex
 from carob.criteria.records import Decided, Opinion, Pair, PersonLabel, Queue
 from carob.criteria.settings import label_settings
 from carob.errors import UsageError
 from carob.features.labels.items import LabelItem, items_of, older_wordings, read_items
-from carob.features.labels.reviews import REVIEWS, Review, ReviewVerdict, answer_of, read_reviews, reviews_csv
+from carob.features.labels.reviews import Review, ReviewVerdict, answer_of, read_reviews, reviews_csv
 from carob.features.labels.session import LabelSession, time_now
 from carob.features.labels.status import criterion_lines, list_criteria
 from carob.journal.failures import label

@@ -11,12 +11,11 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from carob.criteria.files import read_lines
+from carob.criteria.files import REVIEWS, read_lines
 from carob.criteria.identity import canonical
 from carob.criteria.records import moment, why_not_a_person
 from carob.model.trace import Trace
 
-REVIEWS: Final = "reviews.jsonl"
 COLUMNS: Final = ("case", "check", "verdict", "who", "when", "note")
 ReviewVerdict = Literal["right", "wrong"]
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from carob.criteria.files import is_labels_folder
 from carob.errors import ConfigError
 from carob.model.workspace import FileChange
 from carob.system.portable import FOLDER, NO_LINK, NO_WAIT
@@ -93,7 +94,7 @@ def _digest(path: str, found: os.stat_result) -> str:
 
 
 def copy_folder(source: Path, to: Path, most_files: int, most_bytes: int) -> None:
-    """A copy with links that stay within it. A link to a file elsewhere becomes a copy of that file.
+    """A copy with links that stay within it, without results and labels. A link to a file elsewhere becomes that file.
 
     Raises ConfigError for a link to a folder elsewhere, or to nothing there: an agent could write through it.
     """
@@ -107,7 +108,7 @@ def copy_folder(source: Path, to: Path, most_files: int, most_bytes: int) -> Non
         for entry in entries:
             target = copy / entry.name
             if entry.is_dir(follow_symlinks=False):
-                if entry.name not in NOT_COPIED:
+                if entry.name not in NOT_COPIED and not is_labels_folder(entry.path):
                     target.mkdir()
                     pending.append((Path(entry.path), target))
                 continue
