@@ -204,7 +204,7 @@ def load_policy(path: str | Path) -> GuardPolicy:
 
     full = Path(os.path.realpath(path))
     file = SuiteFile(read_bytes(full), str(full))
-    suite = read_file(file, catalog_for(Project()))
+    suite = read_file(file, catalog_for(Project())).suite
     tree = file.tree if isinstance(file.tree, dict) else {}
     defaults = tree.get("defaults") or {}
     if MEETS in defaults.get("expected", ()) or any(
