@@ -177,5 +177,5 @@ def test_pytest_asks_the_judge_when_the_tests_are_done(desk: Path) -> None:
     done = subprocess.run(ask, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stdout
     assert "3 opinions" in done.stdout
-    assert "3 criteria: 3 not judged (the judge thinks: met)" in done.stdout
+    assert "3 criteria: 3 not judged (the judge thinks: " in done.stdout
     assert len((desk / "labels" / "opinions.jsonl").read_text().splitlines()) == 3

@@ -15,6 +15,7 @@ from carob.features.labels.items import read_items
 from carob.features.labels.work import project_of
 from carob.journal.reader import Journal
 from carob.plugins.project import Project
+from carob.text.wording import pluralize
 
 
 def check_judge(project: Project, environ: Mapping[str, str] = os.environ) -> None:
@@ -48,7 +49,7 @@ def ask_judge(
         say("the judge has nothing to be asked: labels or opinions are there for all criteria")
         return {"identity": settings.identity, "asked": 0}
     say(
-        f"asks {grader.place} for {len(plan.asks)} opinions in at most {plan.requests} requests: criterion and evidence"
+        f"asks {grader.place} for {pluralize(len(plan.asks), 'opinion')} in at most {plan.requests} requests: criterion and evidence"
     )
     outcome = OpinionAsker(grader, settings, labels.index(), labels.folder).ask_all(plan)
     say(str(outcome))
