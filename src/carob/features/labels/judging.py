@@ -48,9 +48,8 @@ def ask_judge(
     if not plan.asks:
         say("the judge has nothing to be asked: labels or opinions are there for all criteria")
         return {"identity": settings.identity, "asked": 0}
-    say(
-        f"asks {grader.place} for {pluralize(len(plan.asks), 'opinion')} in at most {plan.requests} requests: criterion and evidence"
-    )
+    asks = pluralize(len(plan.asks), "opinion")
+    say(f"asks {grader.place} for {asks} in at most {plan.requests} requests: criterion and evidence")
     outcome = OpinionAsker(grader, settings, labels.index(), labels.folder).ask_all(plan)
     say(str(outcome))
     return {
