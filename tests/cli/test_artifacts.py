@@ -170,7 +170,9 @@ def test_a_case_that_failed(report: Any) -> None:
         "numeric_grounding",
         "morning_brief_contract",
     }
-    assert {"telemetry", "must_allow_override_actions"} == {check["name"] for check in entry["checks"]["unknown"]}
+    assert ["telemetry"] == [check["name"] for check in entry["checks"]["unknown"]]
+    (override,) = [check for check in entry["checks"]["failed"] if check["name"] == "must_allow_override_actions"]
+    assert override["found"] == "neither in the message nor on the page"
     (said,) = [check for check in entry["checks"]["failed"] if check["name"] == "must_say_any"]
     assert said == {
         "name": "must_say_any",
@@ -226,7 +228,7 @@ def test_the_journal_holds_the_truth(report: Any) -> None:
     assert cases[1]["trace"]["final_message"] == "GitHub: 12 | 7"
     counts = {"passed": 1, "failed": 1, "partial": 1, "partial_unknown": 1, "error": 1, "total": 4}
     figures = report["summary"]["figures"]
-    rate = {"clusters": 4, "spent": {"runs": 4}}
+    rate = {"clusters": 4, "rate_method": "Clopper-Pearson", "spent": {"runs": 4}}
     held = {name: value for name, value in foot["summary"].items() if name not in ("rate_low", "rate_high")}
     assert held == {**counts, **soft_of(report, foot), **rate}
     assert (round(foot["summary"]["rate_low"], 4), round(foot["summary"]["rate_high"], 4)) == (
