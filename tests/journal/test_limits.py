@@ -76,7 +76,7 @@ def test_results_are_cut_and_calls_are_kept() -> None:
     assert [(c.name, c.success, c.missing_fields) for c in trace.tool_calls] == [
         ("a", True, ()),
         ("b", False, ("vin",)),
-        ("c", None, ()),
+        ("c", False, ()),
     ]
     assert trace.tool_calls[0] == calls[0]
     assert trace.tool_calls[1].result.startswith('"üü')

@@ -21,7 +21,7 @@ from .conftest import PROGRAM, ask, case, opened
 SYNC = ("python", "behaviours.py:sync_agent")
 ASYNC = ("python", "behaviours.py:async_agent")
 COMMAND = ("command", PROGRAM)
-LANGGRAPH = ("langgraph", "langgraph/graphs.py:conforming")
+LANGGRAPH = ("langgraph", "features.langgraph.graphs:conforming")
 AGENTS = [pytest.param(SYNC, id="sync"), pytest.param(ASYNC, id="async"), pytest.param(COMMAND, id="command")]
 WITH_GRAPH = [*AGENTS, pytest.param(LANGGRAPH, id="langgraph")]
 
@@ -155,7 +155,7 @@ async def test_replay(tmp_path: Path) -> None:
         with pytest.raises(TargetError, match="boom") as caught:
             await ask(target, "any", case_id="crash")
     assert traces["answers"].final_message == "hello"
-    assert traces["answers"].unobserved.keys() == {"tool_results", "telemetry", "page"}
+    assert traces["answers"].unobserved.keys() == {"tool_results", "telemetry"}
     assert traces["huge"].cuts["final_message"].size == 3_000_000
     assert traces["surrogates"].final_message == "a\ufffd"
     assert traces["nul"].final_message == "a\x00"

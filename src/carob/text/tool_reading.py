@@ -73,10 +73,16 @@ class ToolReading(Struct, frozen=True, omit_defaults=True):
 
     def rename(self, tool: str) -> str:
         """What a tool is called here."""
+        spelling = self._mapped_spelling(tool)
+        return tool if spelling is None else self.tool_names[spelling]
+
+    def maps(self, tool: str) -> bool:
+        """Whether `tool_names` has a line for a tool, be it one that keeps its name."""
+        return self._mapped_spelling(tool) is not None
+
+    def _mapped_spelling(self, tool: str) -> str | None:
         names = self.tool_names
-        return (
-            next((names[spelling] for spelling in find_spellings(tool) if spelling in names), tool) if names else tool
-        )
+        return next((spelling for spelling in find_spellings(tool) if spelling in names), None) if names else None
 
     def judge_success(self, tool: str, success: bool | None, result: object) -> bool | None:
         """Whether a call that ended without an error succeeded; `success`: what is known without the author.

@@ -155,7 +155,7 @@ def test_without_a_source_nothing_is_drafted(capfd: pytest.CaptureFixture[str]) 
 )
 def test_prompts_are_lines_or_a_column(name: str, text: str, prompts: list[str], tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
-    assert carob.api.read_prompts(tmp_path / name) == prompts  # type: ignore[attr-defined]
+    assert read_prompts(tmp_path / name) == prompts
 
 
 @pytest.mark.parametrize("text", ["#\n", "# none\n\n", "id,prompt\n1\n"])

@@ -22,7 +22,7 @@ NEVER_DENIED = {"id": "never-denied", "each": {"denied": "*"}, "at_most": 0}
 RULES = [APPROVED_FIRST, ASKED, NEVER_DENIED]
 GREEN = {"type": "edit", "edited_action": {"name": "book", "args": {"room": "Green"}}}
 EDITED = json.dumps({"decisions": [GREEN, {"type": "approve"}]})
-APPROVING = "langgraph:targets.langgraph.kinds:approving"
+APPROVING = "langgraph:features.langgraph.kinds:approving"
 DENIED = {"approved-first": "not_triggered", "asked": "not_triggered", "never-denied": "failed"}
 HELD = {"approved-first": "passed", "asked": "passed", "never-denied": "not_triggered"}
 NOT_ASKED = dict.fromkeys(HELD, "not_triggered")
@@ -95,7 +95,7 @@ def test_a_decision_is_no_word_of_the_user(tmp_path: Path) -> None:
 def test_a_decision_that_fits_nothing_that_waits_is_an_error(
     target: str, turns: list[dict[str, Any]], message: str, tmp_path: Path
 ) -> None:
-    record = talk(f"langgraph:targets.langgraph.kinds:{target}", tmp_path, "Both", *turns)
+    record = talk(f"langgraph:features.langgraph.kinds:{target}", tmp_path, "Both", *turns)
     assert record.verdict.status is carob.CaseStatus.ERROR
     assert record.trace.error is not None
     assert (record.trace.error.kind, record.trace.error.message[: len(message)]) == ("not-asked", message)
@@ -116,7 +116,7 @@ def test_a_recording_is_replayed_with_its_decisions(tmp_path: Path) -> None:
 
 
 def test_an_agent_that_does_not_ask_breaks_the_rule(tmp_path: Path) -> None:
-    judged = judge("langgraph:targets.langgraph.kinds:agent", tmp_path, "Book a room")
+    judged = judge("langgraph:features.langgraph.kinds:agent", tmp_path, "Book a room")
     assert judged == {**NOT_ASKED, "approved-first": "failed"}
 
 

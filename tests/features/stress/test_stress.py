@@ -97,7 +97,7 @@ def test_a_fault_that_is_not_reached_is_never_held(tmp_path: Path, monkeypatch: 
     first = stress("sound", tmp_path, monkeypatch, cases=["where"], faults=["empty"])
     result = library.stress(
         SUITE,
-        "langgraph:analysis.stress.moods:silent",
+        "langgraph:features.stress.moods:silent",
         base=first.report.base,
         cases=["where"],
         faults=["empty"],

@@ -19,7 +19,7 @@ from msgspec import Meta, Struct
 from carob.errors import ConfigError
 from carob.features.langgraph.loading import GraphSource, environment, pregel, source
 from carob.features.langgraph.shapes import Given, Shapes, needed_context
-from carob.features.langgraph.turn import MORE_STEPS, GraphConversation, as_configurable
+from carob.features.langgraph.turn import GraphConversation, as_configurable
 from carob.model.suite import Case
 from carob.model.trace import Trace
 from carob.plugins.code import load
@@ -213,12 +213,8 @@ class LangGraphTarget:
 
 
 def _as_target_error(error: BaseException, graph: object) -> TargetError:
-    """What a graph raised. Of its limit, LangGraph says how it is raised there, which is not how it is raised here."""
-    from langgraph.errors import GraphRecursionError
-
+    """What a graph raised."""
     broke = build_error("agent", error)
-    if isinstance(error, GraphRecursionError):
-        return TargetError("agent", f"{str(error).split('. ')[0]}: {MORE_STEPS}", detail=broke.detail)
     if isinstance(error, AttributeError) and NOTHING in str(error) and getattr(pregel(graph), "store", None) is None:
         return TargetError("agent", f"{broke.message}: {NO_STORE}", detail=broke.detail)
     return broke

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 OUT_OF_STEPS = "Sorry, need more steps to process this request."
 """What LangGraph's own agent says when it may take no further step."""
-MORE_STEPS = "increase `recursion_limit` in the target's options, or fix the loop"
 NO_MEMORY = (
     "the graph waits for an answer, and it cannot resume without a checkpointer: compile it with a checkpointer, "
     "such as InMemorySaver()"

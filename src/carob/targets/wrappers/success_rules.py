@@ -121,7 +121,7 @@ class WithSuccessRules(WrappedTarget):
 
     def _is_helper(self, name: str) -> bool:
         """Whether it is not a tool of the agent; a name that the configuration maps is one."""
-        return self._reading.rename(name) == name and (
+        return not self._reading.maps(name) and (
             is_helper(name) or (bool(self._ignored) and is_any_named(self._ignored, name))
         )
 
