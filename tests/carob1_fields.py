@@ -278,6 +278,7 @@ ROWS = (*DYNO, *CANVAS, *DESK, *CODER)
 NOT_JUDGED = {
     "draft": "it says that no person has approved the suite yet; tests/drafts shows where runs say so",
     "carob": "it names the format",
+    "meets": "people's labels decide it, and there are none; tests/criteria shows how",
     "tags": "they select cases",
     "skip": "a case that is not run cannot fail",
     "cluster": "it says which cases are variants of one thing, for intervals and tests; no check looks at it",

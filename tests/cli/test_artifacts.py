@@ -170,7 +170,7 @@ def test_a_case_that_failed(report: Any) -> None:
         "numeric_grounding",
         "morning_brief_contract",
     }
-    assert ["telemetry"] == [check["name"] for check in entry["checks"]["unknown"]]
+    assert [check["name"] for check in entry["checks"]["unknown"]] == ["telemetry"]
     (override,) = [check for check in entry["checks"]["failed"] if check["name"] == "must_allow_override_actions"]
     assert override["found"] == "neither in the message nor on the page"
     (said,) = [check for check in entry["checks"]["failed"] if check["name"] == "must_say_any"]

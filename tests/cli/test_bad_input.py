@@ -163,8 +163,6 @@ RECORDINGS = {
     "no-answer": ('{"case_id": "A"}\n', "it has no `final_message`"),
     "unknown-key": ('{"case_id": "A", "final_mesage": "hello"}\n', "Did you mean 'final_message'?"),
     "wrong-type": ('{"case_id": "A", "final_message": ["hello"]}\n', "Expected `str"),
-    "twice": ('{"case_id": "A", "final_message": "hello"}\n' * 2, "r.jsonl:2:1: case 'A' is recorded twice"),
-    "torn": ('{"case_id": "B", "final_message": "hello"}\n{"case_id": "A", "fin', "r.jsonl:2:1: the line is cut off"),
     "utf-16": ('{"case_id": "A", "final_message": "hello"}\n'.encode("utf-16"), "r.jsonl:1:1: "),
 }
 
@@ -177,6 +175,23 @@ def test_recordings(carob: Carob, content: str | bytes | None, says: str) -> Non
     assert (ran.code, ran.out) == (4, "")
     assert says in ran.err
     assert not Path("carob-results").exists()
+
+
+HELLO = '{"case_id": "%s", "final_message": "hello"}\n'
+BAD_ROWS = {
+    "twice": (HELLO % "B" + HELLO % "A" * 2, "r.jsonl:3:1: case 'A' is recorded twice"),
+    "torn": (HELLO % "B" + '{"case_id": "A", "fin', "r.jsonl:2:1: the line is cut off"),
+}
+
+
+@pytest.mark.parametrize(("content", "says"), BAD_ROWS.values(), ids=BAD_ROWS)
+def test_a_row_that_cannot_be_read_is_an_error_of_its_case_alone(carob: Carob, content: str, says: str) -> None:
+    write("r.jsonl", content)
+    (one,) = json.loads(GOOD)["cases"]
+    suite = write("s.json", json.dumps({**json.loads(GOOD), "cases": [one, {**one, "id": "B"}]}))
+    ran = carob("run", suite, "-t", "replay:r.jsonl")
+    assert (ran.code, ran.statuses) == (1, {"A": "ERROR", "B": "PASS"})
+    assert says in ran.out
 
 
 CONFIGURATIONS = {

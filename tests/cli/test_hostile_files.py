@@ -131,7 +131,6 @@ HOSTILE = {
     "recording-of-a-list": recording("r.jsonl:1:1", "[1]\n"),
     "recording-nested-too-deeply": recording("r.jsonl:1:1", "[" * 100_000),
     "recording-of-bytes": recording("r.jsonl:1:1", bytes(range(128, 256))),
-    "recording-of-a-torn-line": recording("r.jsonl:2:1", ANSWER + ANSWER[:20]),
     "journal-of-bytes": Hostile({"run.jsonl": bytes(range(256))}, "run.jsonl", "report run.jsonl -f html"),
     "draft-of-white-space": Hostile({"r.jsonl": " \n\t\n"}, "there is no trace to draft from", "draft r.jsonl"),
     "draft-of-a-suite": Hostile({"s.yaml": GOOD}, "s.yaml", "draft s.yaml"),

@@ -208,7 +208,7 @@ async def test_a_target_that_does_not_open_on_the_cluster_is_refused_before_anyt
         def shutdown(self) -> None: ...
 
     monkeypatch.setattr(executor.cluster, "import_ray", Cluster)
-    monkeypatch.setattr(executor, "needed_addresses", lambda ray: {})
+    monkeypatch.setattr(executor.cluster, "needed_addresses", lambda ray: {})
     start = Start(TargetConfig(kind="python", spec="agent.py:ask"), Settings(), (), [])
     ray = executor.RayExecutor(start, Redactor(()), address=None, total=1, exact=False)
     with pytest.raises(ConfigError, match="no such model"):

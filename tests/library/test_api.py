@@ -252,8 +252,8 @@ async def test_the_async_twins(suite: Suite) -> None:
 
 
 WITHOUT_TWIN = (
-    *("case", "check", "converse", "judge_many", "open_runner", "open_viewer", "open_watch", "prepare_judge"),
-    *("read_conversations", "self_test", "suite", "trace_from_messages"),
+    *("case", "check", "converse", "find_project", "judge_many", "open_runner", "open_viewer", "open_watch"),
+    *("prepare_judge", "read_conversations", "read_settings", "self_test", "suite", "trace_from_messages"),
 )
 """What is only ever awaited, serves until it is stopped, takes no time, or gives one thing after another."""
 TWINS = [name for name in carob.__all__ if f"a{name}" in carob.__all__]

@@ -32,6 +32,7 @@ OF_A_COMMAND = {
     "verbose",
     "help",
     "only_list",
+    "judge",
 }
 OF_A_PROGRAM = {"secrets", "matrix", "listeners", "stop"}
 

@@ -155,8 +155,8 @@ def test_the_runs_of_a_case_are_one_entry() -> None:
         "runs": 3,
         "passed": 2,
         "rate": 0.6667,
-        "low": 0.1253,
-        "high": 0.9823,
+        "low": 0.0943,
+        "high": 0.9916,
         "flaky": True,
         "shown": 1,
     }

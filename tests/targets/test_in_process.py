@@ -6,7 +6,6 @@ import asyncio
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -29,7 +28,6 @@ from carob.model.trace import ToolCall
 from carob.model.verdict import Status
 from carob.proxy.faults.world import CaseWorld, FaultError
 from carob.targets.in_process.cases import RunningCase
-from carob.targets.in_process.functions import Door, wrap_function
 from carob.targets.in_process.passages import wrap_method
 from carob.targets.in_process.tool_classes import TOOL_CLASSES
 from carob.targets.in_process.wrapping import WRAPPING
@@ -301,26 +299,6 @@ async def test_functions_that_are_handed_over_are_recorded_each_once() -> None:
 
 
 # -- what it costs, and that it goes
-
-
-def test_a_call_costs_less_than_20_microseconds() -> None:
-    recorder = Recorder()
-    running = RunningCase(recorder, None)
-
-    def add(a: int, b: int) -> int:
-        return a + b
-
-    wrapped_add = wrap_function(add, "", Door(running, lambda _: running))
-    with running:
-        best = min(_seconds(lambda: wrapped_add(1, b=2)) - _seconds(lambda: add(1, b=2)) for _ in range(5))
-    assert best < 20e-6, f"{best * 1e6:.1f} microseconds"
-
-
-def _seconds(work: Callable[[], object], times: int = 2000) -> float:
-    began = time.thread_time()
-    for _ in range(times):
-        work()
-    return (time.thread_time() - began) / times
 
 
 def test_classes_are_as_they_were_once_no_target_is_open() -> None:

@@ -69,7 +69,9 @@ PLANTED = {
     "a sentence that nobody reads": Planted("lint unknown-ui-sentence", {"ui": ["It looks good."]}, PAGED, green=False),
     "a regex that matches everything": Planted("lint loose-regex", {"must_match_regex": [r"\w+"]}),
     "a number that may be any": Planted("lint loose-regex", {"must_ground_numbers": [{"regex": "[0-9]+"}]}),
-    "a forbidden regex that cannot match": Planted("lint dead-regex", {**SAID, "must_not_match_regex": [r"sorry\bme"]}),
+    "a forbidden regex that cannot match": Planted(
+        "lint dead-regex", {**SAID, "must_not_match_regex": [r"(?=sorry, m)sorry, no"]}
+    ),
     "words that must and must not be said": Planted(
         "lint contradiction", {"must_say_any": ["the express", "bus"], "must_not_say": ["bus"]}
     ),

@@ -61,18 +61,18 @@ def stress(
 
 
 WEAK = {
-    "waits_for_the_end": ("where", "cut stream", ["deadline"], 1),
-    "asks_on_and_on": ("where", "no access", ["max_retries"], 0),
-    "breaks_down": ("where", "bad arguments", ["crash"], 1),
-    "starts_over": ("refund", "late cut stream", ["no_effect_twice", "tool_calls"], 4),
+    "waits_for_the_end": ("where", "cut stream", ["deadline"], 1, 4),
+    "asks_on_and_on": ("where", "no access", ["max_retries"], 0, 60),
+    "breaks_down": ("where", "bad arguments", ["crash"], 1, 60),
+    "starts_over": ("refund", "late cut stream", ["no_effect_twice", "tool_calls"], 4, 60),
 }
-"""The case and the fault that show each weakness, the rules that it breaks, and how many requests the server had."""
+"""The case and the fault that show each weakness, the rules it breaks, the requests of the server and the timeout."""
 
 
 @pytest.mark.parametrize("agent", WEAK)
 def test_a_planted_weakness_is_found(agent: str, model: ScriptedModel, tmp_path: Path) -> None:
-    case, fault, rules, reached = WEAK[agent]
-    result = stress(agent, [fault], model, tmp_path, case, timeout=4)
+    case, fault, rules, reached, timeout = WEAK[agent]
+    result = stress(agent, [fault], model, tmp_path, case, timeout=timeout)
     (cell,) = result.result.report.cells
     assert (cell.status, cell.hits) == (CellStatus.BROKE, "model")
     assert sorted(finding.rule for finding in cell.findings) == rules
