@@ -24,4 +24,4 @@ def test_files_of_other_tools_are_found_and_counted(tmp_path: Path, capsys: pyte
     assert main(["--from", str(tmp_path)]) == 0
     shown = capsys.readouterr().out
     assert "1 files of 1 repositories, 1 read, 0 refused" in shown
-    assert "1 cases; 1 expectations judged,\n1 not judged by nature," in shown
+    assert "1 cases; 2 expectations judged,\n0 not judged by nature," in shown

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -111,7 +112,7 @@ def test_every_command_takes_the_format_of_the_package(environment: Environment)
     (journal,) = results.glob("*.jsonl")
     audit = environment.carob("audit", str(journal), "--min-kill", "0.1")
     assert "1 case audited" in audit.stdout, audit
-    assert "answer-emptied              1/1" in audit.stdout
+    assert re.search(r"answer-emptied +1/1 ", audit.stdout)
     converted = environment.carob("convert", suite, "-o", "returns.carob.yaml")
     assert converted.returncode == 0, converted
     text = (environment.folder / "returns.carob.yaml").read_text()
