@@ -57,7 +57,10 @@ def survey_project(folder: str | Path = ".") -> Survey:
 
 
 def choose_agent(survey: Survey, spec: str | None = None, *, may_ask: bool = False) -> FoundAgent | None:
-    """The agent that a spec names, else the likeliest found; with `may_ask`, the first that can be reached now."""
+    """The agent that a spec or its place names, else the likeliest found.
+
+    With `may_ask`, the first that can be reached now.
+    """
     from carob.features.setup.survey.findings import parse_agent
     from carob.features.setup.survey.ownership import why_foreign
     from carob.features.setup.survey.probe import is_listening
@@ -65,6 +68,9 @@ def choose_agent(survey: Survey, spec: str | None = None, *, may_ask: bool = Fal
     from carob.targets.config import resolve
 
     if spec is not None:
+        found = [agent for agent in survey.agents if spec in (agent.use, agent.where)]
+        if len(found) == 1:
+            return found[0]._replace(is_trusted=True)
         agent = parse_agent(spec)
         require_kind(resolve(spec, read_config(find_project(survey.folder)), survey.folder))
         return agent

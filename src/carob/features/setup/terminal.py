@@ -23,8 +23,7 @@ FOR_PYTEST = "collects *.carob.yaml files as tests"
 def show_survey(survey: Survey) -> None:
     """What was found, and where."""
     rows = [(agent.what, f"{agent.where}: {agent.use}") for agent in survey.agents]
-    if not survey.agents:
-        rows += [("agent of a framework", f"{where}: {BY_FUNCTION}") for where in survey.others]
+    rows += [("agent of a framework", f"{where}: {BY_FUNCTION}") for where in survey.others]
     rows += [(f"suite ({suite.format})", suite.path) for suite in survey.suites]
     rows += [("instructions", f"{name}: {BY_PRESET}") for name in survey.instructions]
     rows += [(f"MCP server {server.name!r}", server.where) for server in survey.servers]

@@ -117,7 +117,8 @@ def test_a_project_without_agents_gets_no_test_file(tmp_path: Path) -> None:
 
 def test_an_agent_with_a_type_is_an_agent(tmp_path: Path) -> None:
     (tmp_path / "desk.py").write_text("from agents import Agent\n\nagent = Agent[Context](name='desk')\n")
-    assert survey_folder(tmp_path, {}).others == ("agents, desk.py:3",)
+    (agent,) = survey_folder(tmp_path, {}).agents
+    assert (agent.use, agent.where) == ("openai-agents:desk.py:agent", "desk.py:3")
 
 
 STRANGE = "a folder: with #signs\nand 'lines'"

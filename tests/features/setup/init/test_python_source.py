@@ -141,7 +141,7 @@ FASTAPI = "from fastapi import FastAPI\napp = FastAPI()\n"
 )
 def test_web_apps_by_their_addresses(tmp_path: Path, text: str, uses: list[str]) -> None:
     (tmp_path / "main.py").write_text(text)
-    assert [agent.use for agent in survey_folder(tmp_path, {}).agents] == uses
+    assert [agent.use for agent in survey_folder(tmp_path, {}).agents if agent.address] == uses
 
 
 @pytest.mark.parametrize(
@@ -308,4 +308,4 @@ def test_a_graph_whose_builder_is_in_another_file(tmp_path: Path, builder: str, 
 def test_an_agent_of_a_framework_is_named(tmp_path: Path) -> None:
     (tmp_path / "desk.py").write_text("from pydantic_ai import Agent\ndesk = Agent('openai:gpt-5-mini')\n")
     found = survey_folder(tmp_path, {})
-    assert (found.agents, found.others) == ((), ("pydantic_ai, desk.py:2",))
+    assert ([agent.use for agent in found.agents], found.others) == (["pydantic-ai:desk.py:desk"], ())

@@ -16,6 +16,7 @@ from msgspec import structs
 from carob.errors import ConfigError, UsageError
 from carob.features.setup.inspect.inspection import Inspection, Observation
 from carob.features.setup.survey.findings import LOOPBACK
+from carob.features.setup.survey.python_agents import KINDS
 from carob.features.setup.survey.survey import find_node_route
 from carob.plugins.project import Project
 from carob.system.listeners import find_listeners
@@ -53,7 +54,7 @@ INSPECTORS = {
 
 async def inspect_target(config: TargetConfig, prompts: Sequence[str]) -> Inspection:
     """Inspect the agent of a configuration with these prompts, or with a greeting."""
-    entry = INSPECTORS.get(config.kind)
+    entry = INSPECTORS.get(config.kind) or (_PLAIN if config.kind in KINDS.values() else None)
     if entry is None:
         require_kind(config)
         fix = did_you_mean(config.kind, INSPECTORS) or f"Inspect a target of kind {join_words([*INSPECTORS])}."

@@ -182,7 +182,8 @@ def read_graphs(text: str, where: str) -> Iterator[FoundAgent]:
     """The graphs that a langgraph.json names."""
     graphs = _table(_json(text).get("graphs"))
     for name in list(graphs)[:MOST]:
-        if re.fullmatch(r"[\w.-]+", name):
+        is_python = ".py:" in str(graphs[name]) or not re.search(r"\.[mc]?[jt]sx?:", str(graphs[name]))
+        if is_python and re.fullmatch(r"[\w.-]+", name):
             description = f"LangGraph graph {name!r}"
             yield FoundAgent(f"langgraph:{where}:{name}", description, where, name, "langgraph")
 

@@ -11,16 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
+from carob.features.setup.survey.python_agents import AgentFacts, find_facts
+
 GRAPH_PACKAGES = ("langgraph", "langchain.agents", "deepagents")
 APPS = frozenset({"FastAPI", "Starlette", "Litestar", "Quart", "Sanic", "Flask"})
 AG_UI = ("to_ag_ui", "AGUIApp", "AGUIAdapter")
 ADAPTERS = {"ag_ui": "ag-ui", "vercel_ai": "ai-sdk"}
 """Parts of the modules whose import says which protocol the routes of a file speak."""
 A2A = ("to_a2a", "A2AStarletteApplication", "A2AFastAPIApplication")
-FRAMEWORKS = frozenset(
-    {"pydantic_ai", "agents", "crewai", "smolagents", "agno", "strands", "llama_index", "google", "autogen_agentchat"}
-    | {"semantic_kernel", "haystack", "agent_framework"}
-)
 PROMPT_NAMES = frozenset(
     {"prompt", "message", "question", "query", "text", "user_input", "user_message", "input", "utterance", "request"}
 )
@@ -57,6 +55,9 @@ class PythonSource:
     """Where the values of its names come from, and under `name()` what its functions return."""
     imported: dict[str, tuple[str, int]] = field(default_factory=dict)
     """Values that come from another file of the project, or from a package, with their lines."""
+    names: dict[str, str] = field(default_factory=dict)
+    """Where each imported name comes from."""
+    agents: AgentFacts = field(default_factory=AgentFacts)
     port: int | None = None
 
     def resolve(self, sources: list[PythonSource]) -> None:
@@ -68,14 +69,6 @@ class PythonSource:
                     _, match, suffix = f".{origin}".rpartition(f".{end}")
                     if match and (not suffix or suffix.startswith(".")) and is_graph(value + suffix):
                         self.graphs[variable] = line
-
-    @property
-    def agents(self) -> Iterator[tuple[str, int]]:
-        """Agents of frameworks that Carob asks through a function of the project."""
-        for origin, line in self.imported.values():
-            package, last = origin.partition(".")[0], origin.rpartition(".")[2]
-            if package in FRAMEWORKS and last.removesuffix("()").endswith(("Agent", "Crew")):
-                yield package, line
 
     def serve_line(self, app: str, port: int) -> str:
         """The command that serves one of its web apps, or what a function of it makes."""
@@ -116,6 +109,7 @@ class _Reader:
     def read(self, tree: ast.Module) -> None:
         for node in ast.walk(tree):
             self._read_import(node)
+        self.source.names = dict(self._origins)
         spoken = {ADAPTERS[part] for origin in self._origins.values() for part in origin.split(".") if part in ADAPTERS}
         self.source.route_protocol = next(iter(spoken)) if len(spoken) == 1 else ""
         functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
@@ -139,6 +133,7 @@ class _Reader:
         for function in functions:
             for decorator in function.decorator_list:
                 self._read_route(decorator)
+        self.source.agents = find_facts(tree, self._origin, self._origins)
 
     def _read_import(self, node: ast.AST) -> None:
         if isinstance(node, ast.Import):

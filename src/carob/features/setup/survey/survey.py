@@ -22,6 +22,7 @@ from carob.features.setup.survey.findings import (
     Survey,
     rank_path,
 )
+from carob.features.setup.survey.framework_agents import find_framework_agents, is_framework
 from carob.features.setup.survey.live_app import LOG, find_live_app
 from carob.features.setup.survey.node_source import CODE, find_node_agents, find_recorder, handler_text
 from carob.features.setup.survey.python_source import PythonSource, Route, read_python
@@ -68,7 +69,7 @@ def survey_folder(folder: Path, environ: Mapping[str, str]) -> Survey:
         tuple(agents),
         suites,
         tuple(_mcp_servers(folder)),
-        tuple(f"{package}, {source.path}:{line}" for source in sources for package, line in source.agents),
+        tuple(_unreached(sources, agents)),
         config=os.path.basename(project.file) if is_here else "",
         targets=tuple(targets) if isinstance(targets, dict) else (),
         tests=_pytest_folder(folder, files),
@@ -164,6 +165,7 @@ def _agents(
         described = findings.read_openapi(_read(folder, path), path, port) if path in files else ()
         start = apps[0].start if apps else ""
         yield from (agent._replace(start=start) for agent in described if agent.address not in addresses)
+    yield from find_framework_agents(sources)
     functions = [agent for source in sources for agent in _functions(source)]
     yield from sorted(functions, key=lambda agent: agent.name != "answer")
     if not apps:
@@ -171,6 +173,15 @@ def _agents(
     yield from findings.model_address(environment, "the environment", has_key=has_key)
     if not any(environment.get(name) for name in findings.ADDRESSES):
         yield from findings.model_address(variables, ".env", has_key=has_key)
+
+
+def _unreached(sources: list[PythonSource], agents: list[FoundAgent]) -> Iterator[str]:
+    """Agents of frameworks that no target reaches as they are."""
+    places = {agent.where for agent in agents}
+    for source in sources:
+        for made in source.agents.made:
+            if (where := f"{source.path}:{made.line}") not in places and is_framework(made, sources):
+                yield f"{made.origin.partition('.')[0]}, {where}"
 
 
 def _is_test(path: str) -> bool:
