@@ -21,7 +21,7 @@ from carob.model.verdict import Status
 from carob.plugins.project import find_project
 from carob.scoring import verdicts
 from carob.suites.reading import read_suite
-from carob.targets.recordings.replay import RecordedTraces
+from carob.targets.recordings.exports import ExportedTraces
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     path = published_file(given.clone, given.model, given.domain)
     rewards = [run["reward"] == 1 for run in json.loads(path.read_text("utf-8"))]
-    traces = [*RecordedTraces(str(path))]
+    traces = [*ExportedTraces(str(path))]
     assert len(traces) == len(rewards)
     learned, rest = _split(traces, rewards)
     catalog = catalog_for(find_project())

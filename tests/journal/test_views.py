@@ -10,12 +10,12 @@ import pytest
 from msgspec import NODEFAULT, Raw, Struct, structs
 from msgspec.structs import FieldInfo
 
+from carob.evidence.exports import carob_records
 from carob.journal import views
 from carob.model.run import CaseRecord, Header
 from carob.model.suite import Case
 from carob.model.trace import Trace
 from carob.model.verdict import CaseStatus, Verdict
-from carob.targets.recordings import replay
 
 VIEWS = {
     name: value
@@ -98,7 +98,7 @@ def test_line_kind_agrees_with_the_header() -> None:
 
 def test_replay_finds_the_trace_of_a_record() -> None:
     """Replay may not import the journal, and reads lines of other forms with the same struct."""
-    named = {field.encode_name for field in msgspec.structs.fields(replay._Line)} - {"kind"}
+    named = {field.encode_name for field in msgspec.structs.fields(carob_records._Line)} - {"kind"}
     assert named <= {field.encode_name for field in msgspec.structs.fields(CaseRecord)}
 
 

@@ -12,7 +12,7 @@ from hypothesis import settings
 
 from carob.errors import CarobError, ConfigError, SuiteError
 from carob.suites import load
-from carob.targets.recordings.replay import RecordedTraces
+from carob.targets.recordings.exports import ExportedTraces
 from laws.coverage import Coverage, require
 from laws.files import AS_TEXT, RESULTS, SUITES, VALUES, Place, places, remove, replace
 from laws.samples import CATALOG
@@ -77,7 +77,7 @@ def find_tracebacks_of_results(folder: Path) -> Coverage:
         for place in places(tree):
             for change, changed in changes(tree, place, _values()):
                 path.write_text(json.dumps(changed))
-                found = complaint(lambda: list(RecordedTraces(str(path))))
+                found = complaint(lambda: list(ExportedTraces(str(path))))
                 coverage.try_one(not found, f"results of {name} {place} {change}: {found[:150]}")
     return coverage
 

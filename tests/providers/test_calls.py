@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from carob.evidence.conversations import trace_from_messages
+from carob.evidence.short_form import read, tool_call
 from carob.features.importers.promptfoo.results import tool_calls
 from carob.providers.messages import read_calls
-from carob.targets.short_form import read, tool_call
 
 ROWS: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("calls.yaml").read_text())
 ALONE = [row for row in ROWS if "alone" in row]

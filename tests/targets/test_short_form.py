@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from carob.evidence.merge import merge_telemetry
 from carob.evidence.recorder import Recorder
+from carob.evidence.short_form import Short, ShortCall, read, tool_call
 from carob.journal.limits import cap_trace
 from carob.model.trace import ToolCall, Trace
 from carob.targets.base import TargetError
-from carob.targets.short_form import Short, ShortCall, read, to_trace, tool_call
+from carob.targets.conversation import to_trace
 
 from .conftest import case
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from carob.checks.catalog import catalog_for
+from carob.evidence.short_form import Short, ShortCall
 from carob.plugins.project import Project
 from carob.suites.formats import carob1, golden
 from carob.suites.shapes.containers import RecordShape
-from carob.targets.short_form import Short, ShortCall
 from carob.text.key_names import MOST, meant_keys, synonym_groups, synonyms_of
 
 CATALOG = catalog_for(Project())

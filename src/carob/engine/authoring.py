@@ -13,6 +13,7 @@ from carob.engine.rescoring import load_in
 from carob.errors import SuiteError, UsageError
 from carob.evidence.merge import merge_turns
 from carob.evidence.recorder import Recorder
+from carob.evidence.short_form import Short, read
 from carob.model.run import CaseRecord
 from carob.model.suite import Case
 from carob.model.trace import DECISION, Trace
@@ -21,7 +22,7 @@ from carob.plugins.project import Project, find_project
 from carob.reports.case_details import first_reason, why_not_passed
 from carob.scoring import verdicts
 from carob.targets.base import TargetError
-from carob.targets.short_form import Short, read, to_trace
+from carob.targets.conversation import to_trace
 
 if TYPE_CHECKING:
     from carob.checks._keywords import CaseKeywords, CheckKeywords, SuiteKeywords  # written by the build: `make setup`

@@ -13,7 +13,6 @@ from carob.model.trace import Trace
 from carob.plugins.project import Project
 from carob.reports.run_result import RunResult
 from carob.targets.recordings.exports import ExportedTraces, is_recorded
-from carob.targets.recordings.replay import RecordedTraces
 
 BareTraces: TypeAlias = Iterable[Trace]
 """Traces of which no case is known."""
@@ -28,7 +27,7 @@ def open_runs(source: AnyJournal, project: Project) -> tuple[list[Journal], list
         return find_journals(source, project), []
     path = Path(source)
     if not path.is_dir():
-        return (find_journals(path, project), []) if begins_a_journal(path) else ([], [RecordedTraces(str(source))])
+        return (find_journals(path, project), []) if begins_a_journal(path) else ([], [ExportedTraces(path)])
     journals = {*journal_files(path)}
     if not journals and any(map(is_recorded, find_files(path))):
         return [], [ExportedTraces(path)]

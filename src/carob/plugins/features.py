@@ -64,6 +64,18 @@ class SuiteFormat:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordingFormat:
+    """Results of another tool: a `ResultReader`. A row of them has all keys of one of `keys`, which may be paths.
+
+    A key with `*` at its end is any that begins so.
+    """
+
+    name: str
+    loads: str
+    keys: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """A page of the viewer: a function of a PageRequest, and next to it `templates/NAME.html`, which extends base.html.
 
@@ -121,8 +133,8 @@ class Feature:
     `target_wrappers`: what a run can put around a target, a function of the target, what it is given, and the kind of
     the target. `settings`: tables of carob.toml by their names, each a struct. `library`: public names
     that other packages add to `carob`; those of Carob are in `__init__.pyi`, for type checkers. `services`: what the
-    core asks for by name. `recordings`: readers of results of other tools. `case_parts`: what the viewer shows below a
-    case, each a function of a PageRequest, a record and its run.
+    core asks for by name. `recordings`: results of other tools. `case_parts`: what the viewer shows below a case,
+    each a function of a PageRequest, a record and its run.
     """
 
     name: str
@@ -138,7 +150,7 @@ class Feature:
     pages: tuple[Page, ...] = ()
     case_parts: tuple[Page, ...] = ()
     services: Mapping[str, str] = field(default_factory=dict)
-    recordings: tuple[str, ...] = ()
+    recordings: tuple[RecordingFormat, ...] = ()
     mcp_tools: tuple[McpTool, ...] = ()
 
 

@@ -48,15 +48,15 @@ import msgspec
 from msgspec import Struct, structs
 
 from carob.errors import ConfigError
+from carob.evidence import short_form
 from carob.evidence.spans.trace_context import RESOURCE
 from carob.model.suite import Case
 from carob.model.trace import Message, Trace
-from carob.targets import short_form
 from carob.targets.base import RunContext, TargetError
 from carob.targets.child_process import STDOUT_CAP, Child, ExitStatus
 from carob.targets.command_lines import IN_TURN, LastingProcess, Processes
 from carob.targets.config import TargetConfig, read_options
-from carob.targets.conversation import converse
+from carob.targets.conversation import converse, failure_of, to_trace
 from carob.targets.user_code import DaemonThreads
 from carob.text.clean import jsonable, loads
 
@@ -231,7 +231,7 @@ class _Answers:
         trace = None
         if self._short is not None:
             try:
-                trace = short_form.to_trace(self._short, self._case, recorder=self._recorder)
+                trace = to_trace(self._short, self._case, recorder=self._recorder)
             except TargetError as error:
                 broken = broken or error
         if broken is None and trace is not None:
@@ -273,9 +273,9 @@ class _Answers:
             self._recorder.final_message = short.final_message or ""
             return
         if short.error is not None:
-            failure = short_form.ShortError(message=short.error) if isinstance(short.error, str) else short.error
+            failure = failure_of(short.error)
             message = f"setup prompt {self._answered} of {setups}: {failure.message}"
-            raise TargetError("setup", message, detail=failure.detail, retry_after=failure.wait)
+            raise TargetError("setup", message, detail=failure.detail, retry_after=failure.retry_after)
         self._recorder.restart()
         self._trace_context.begin_turn()
 
@@ -369,7 +369,7 @@ class _Talk(_Answers):
             raise self._end_error(answer)
         self.is_settled = self._inbox.empty()
         took = round((perf_counter() - began) * 1000, 3)
-        trace = short_form.to_trace(answer, self._case, recorder=self._recorder)
+        trace = to_trace(answer, self._case, recorder=self._recorder)
         return structs.replace(trace, started_at=started_at, duration_ms=trace.duration_ms or took)
 
     def finish(self, trace: Trace) -> Trace:

@@ -10,9 +10,11 @@ from msgspec import structs
 
 from carob.evidence.merge import merge_turns
 from carob.evidence.recorder import Recorder, mark_decision
+from carob.evidence.short_form import Short, ShortError, build_turn, read_error
 from carob.model.suite import Case, Reply
 from carob.model.trace import SCRIPT, ToolCall, Trace
 from carob.targets.base import RunContext, TargetError
+from carob.targets.capabilities import FOREVER
 from carob.text.wording import pluralize
 
 MAX_TURNS = 10
@@ -202,3 +204,20 @@ async def timeout(seconds: float | None) -> AsyncIterator[None]:
         if not limit.expired():
             raise
         raise TimeoutError from error
+
+
+def to_trace(short: Short, case: Case, recorder: Recorder | None = None) -> Trace:
+    """The trace of a case. Raises TargetError for an answer to another case, and for an error."""
+    if short.case_id not in (None, case.id):
+        raise TargetError("bad-answer", f"the answer is for case {short.case_id!r}, not {case.id!r}")
+    trace = build_turn(short, case.id, case.prompt, recorder)
+    if short.error is not None:
+        raise failure_of(short.error, trace)
+    return trace
+
+
+def failure_of(error: str | ShortError, partial: Trace | None = None) -> TargetError:
+    """What an answer says went wrong; it may ask to wait for as long as a run can."""
+    failure = read_error(error)
+    wait = None if failure.retry_after is None else min(failure.retry_after, FOREVER)
+    return TargetError(failure.kind, failure.message, detail=failure.detail, partial=partial, retry_after=wait)

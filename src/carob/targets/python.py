@@ -24,6 +24,7 @@ import msgspec
 from msgspec import structs
 
 from carob.errors import ConfigError
+from carob.evidence.short_form import NO_TELEMETRY, NO_TOOLS, ShortCall, event_lines, read, tool_call
 from carob.evidence.spans.trace_context import TraceContext, enter_turn
 from carob.journal.limits import check_trace
 from carob.model.suite import Case
@@ -32,9 +33,8 @@ from carob.plugins.code import load
 from carob.targets.base import DENIED, RunContext, Target, TargetError, build_external, is_target, open_safely
 from carob.targets.capabilities import TOOLS, WHERE, hit_by, reach_of
 from carob.targets.config import TargetConfig, no_options
-from carob.targets.conversation import converse
+from carob.targets.conversation import converse, to_trace
 from carob.targets.in_process.cases import RunningCase
-from carob.targets.short_form import NO_TELEMETRY, NO_TOOLS, ShortCall, event_lines, read, to_trace, tool_call
 from carob.targets.user_code import Callee, DaemonThreads, Environment, build_error, from_outside
 from carob.text.clean import text
 from carob.text.wording import did_you_mean

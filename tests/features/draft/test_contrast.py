@@ -15,7 +15,7 @@ from carob.cli.main import run as command_line
 from carob.errors import UsageError
 from carob.features.coding.checks.samples import workspace_trace
 from carob.model.trace import ToolCall, Trace
-from carob.targets.recordings.replay import RecordedTraces
+from carob.targets.recordings.exports import ExportedTraces
 
 SESSIONS = Path(__file__).parents[2] / "evidence" / "exports" / "files" / "sessions"
 FILES = {
@@ -51,7 +51,7 @@ def sides(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
     """A folder of two good sessions of a program, and one with a bad one of each kind."""
     file = FILES[request.param]
     text = (SESSIONS / file).read_text()
-    (session,) = RecordedTraces(str(SESSIONS / file))
+    (session,) = ExportedTraces(str(SESSIONS / file))
     suffix = file.partition(".")[2]
     for side, sessions in {"good": {"one": behaved, "two": behaved}, "bad": BAD}.items():
         (tmp_path / side).mkdir()

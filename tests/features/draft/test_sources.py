@@ -17,7 +17,7 @@ from carob.errors import UsageError
 from carob.features.draft.session import Probing, read_prompts
 from carob.model.trace import ToolCall, Trace
 from carob.targets.config import TargetConfig
-from carob.targets.recordings.replay import RecordedTraces
+from carob.targets.recordings.exports import ExportedTraces
 from recordings import shipped
 
 ASKED = {"q": "Where is A-17?"}
@@ -60,7 +60,7 @@ def test_trajectories_of_tau_bench_are_conversations(tmp_path: Path) -> None:
     ]
     file = tmp_path / "runs.json"
     file.write_text(json.dumps([{"task_id": 3, "trial": n, "reward": 1, "info": {}, "traj": talk} for n in range(4)]))
-    (first, *others) = RecordedTraces(str(file))
+    (first, *others) = ExportedTraces(str(file))
     assert (first.case_id, len(others), [turn.input for turn in first.turns]) == ("task-3", 3, ["Seat 12A please."])
     assert "book_seat" in calls_of(carob.draft(file).yaml)
 
@@ -85,7 +85,7 @@ def test_spans_are_read_without_cases(tmp_path: Path) -> None:
     }
     file = tmp_path / "spans.jsonl"
     file.write_text(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}) + "\n")
-    (trace,) = RecordedTraces(str(file))
+    (trace,) = ExportedTraces(str(file))
     assert (trace.input, trace.final_message) == (ASKED["q"], "It is on its way.")
 
 
@@ -126,7 +126,7 @@ def test_a_run_of_an_approved_suite_is_no_draft(journal: Path) -> None:
         ),
         ("empty.jsonl", "", "there is no trace to draft from"),
         ("none.jsonl", None, "cannot be read"),
-        ("words.txt", "hello\n", "words.txt:1"),
+        ("words.txt", "hello\n", "neither JSON, nor CSV"),
     ],
 )
 def test_a_bad_source_is_one_clear_line(

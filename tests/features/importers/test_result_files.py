@@ -220,5 +220,7 @@ def test_results_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     suite = _lines(tmp_path / "BFCL_v4_simple.json", [_question(0)])
     recording = tmp_path / "results.json"
     recording.write_text('{"tasks": [],\n "simulations": [{"messages": []}]}', encoding="utf-8")
-    with pytest.raises(carob.SuiteError, match=r"results.json:2:18 simulations\[0\]: 'task_id' is required"):
+    with pytest.raises(
+        carob.CarobError, match=r"results.json \[1\]: a row of tau2 cannot be read: .*'task_id' is required"
+    ):
         carob.run(suite, f"replay:{recording}")

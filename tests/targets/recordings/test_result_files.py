@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from carob.errors import ConfigError
+from carob.evidence.exports.record import RecordedCase
+from carob.evidence.exports.results import restore_names
 from carob.model.suite import Case, Turn
-from carob.targets.recordings.result_files import ALIKE, IDENTITY, RecordedAnswers, RecordedCase, restore_names
+from carob.targets.recordings.result_files import ALIKE, IDENTITY, RecordedAnswers
 
 PROVIDERS = [
     RecordedCase("", {"final_message": who}, said=("Hi",), provider=who) for who in ("exec:a.sh", "openai:gpt-4o")
@@ -16,7 +18,9 @@ PROVIDERS = [
 
 
 def result(answer: str, *said: str, numbered: bool = True, **identity: object) -> RecordedCase:
-    return RecordedCase("", {"final_message": answer}, said=said, identity=identity, is_numbered=numbered)
+    return RecordedCase(
+        "", {"final_message": answer}, said=said, identity=identity, number=(0, 0) if numbered else None
+    )
 
 
 def case(*prompts: str, **known: object) -> Case:
@@ -82,4 +86,4 @@ def test_a_result_that_may_be_of_several_cases_is_not_taken(why: str, unclear: t
 
 def test_names_are_restored_in_each_turn() -> None:
     form: dict[str, Any] = {"turns": [{"final_message": "x", "tool_calls": [{"name": "a", "arguments": {}}]}, {"x": 1}]}
-    assert restore_names(form, case("Hi")) == form
+    assert restore_names(form, ()) == form

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct
 
 from carob.evidence.exports.record import RecordedConversation
 from carob.evidence.spans.otlp import Attributes, SpanRecord
+from carob.text.wording import error_text
 
 Table = Mapping[str, Any]
+CANNOT_READ = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
+"""What a reader of a format raises for a row that is not as its format says."""
+
+
+def explain(format: str, error: Exception) -> str:
+    """Why a row of a format cannot be read."""
+    is_key = isinstance(error, KeyError) and error.args
+    return f"a row of {format} cannot be read: {f'{error.args[0]!r} is missing' if is_key else error_text(error)}"
+
+
+class TableRow(dict[str, Any]):
+    """A row of a table, which may have several columns of one name."""
+
+    columns: Sequence[str] = ()
+    cells: Sequence[str] = ()
 
 
 class TraceNotes(NamedTuple):
@@ -75,7 +91,9 @@ class ExportFormat(Struct, frozen=True, kw_only=True):
 
 
 def has_key(row: Table, key: str) -> bool:
-    """Whether a row has a column of this name, or a value at this path."""
+    """Whether a row has a column of this name, or a value at this path; with `*` at its end, one that begins so."""
+    if key.endswith("*"):
+        return any(name.startswith(key[:-1]) for name in row)
     if key in row:
         return True
     value: object = row

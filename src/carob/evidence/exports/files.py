@@ -23,7 +23,7 @@ import msgspec
 
 from carob.criteria.files import EVIDENCE, is_labels_folder
 from carob.errors import UsageError
-from carob.evidence.exports.base import ExportRow
+from carob.evidence.exports.base import ExportRow, TableRow
 from carob.evidence.exports.record import ExportError
 from carob.evidence.exports.storage import is_address, list_files, open_stream
 from carob.text.clean import is_clean
@@ -97,7 +97,7 @@ class ExportFile:
         return self._source if isinstance(self._source, Path) else self._file
 
     def is_text(self) -> bool:
-        return self.suffix == ".csv" or self.beginning().lstrip()[:1] in (b"{", b"[", b"")
+        return self.suffix == ".csv" or self.beginning().lstrip()[:1] in (b"{", b"[", b'"', b"")
 
     def rows(self) -> Iterator[ExportRow | ExportError]:
         """The rows of a file of text; in the place of one that cannot be read, why. Raises ExportError for the file."""
@@ -133,7 +133,8 @@ class ExportFile:
                 elif not is_clean("".join(cells)):
                     yield self._report_torn("not a table of UTF-8 text", reader.line_num)
                 else:
-                    row = {name: _read_cell(cell) for name, cell in zip(columns, cells, strict=True)}
+                    row = TableRow(zip(columns, map(_read_cell, cells), strict=True))
+                    row.columns, row.cells = columns, cells
                     yield from self._look_into(row, f"{self.name}:{reader.line_num}")
 
     def _report_torn(self, problem: str, line: int) -> ExportError:
@@ -191,6 +192,7 @@ class ExportFile:
         yield from self._look_into(value, self.name)
 
     def _look_into(self, value: object, place: str) -> Iterator[ExportRow | ExportError]:
+        value = _read_cell(value) if isinstance(value, str) else value  # ADK has written JSON within JSON
         if isinstance(value, list):
             if _are_messages(value):
                 yield from self._look_into({"messages": value}, place)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -15,8 +16,17 @@ from typing import IO, Any
 from msgspec import structs
 
 from carob.evidence.exports.assembly import assemble
-from carob.evidence.exports.base import ExportFormat, ExportRow, RowCollector, Table, TraceNotes, has_key
-from carob.evidence.exports.catalog import FORMATS
+from carob.evidence.exports.base import (
+    CANNOT_READ,
+    ExportFormat,
+    ExportRow,
+    RowCollector,
+    Table,
+    TraceNotes,
+    explain,
+    has_key,
+)
+from carob.evidence.exports.catalog import FORMATS, find_formats, result_formats
 from carob.evidence.exports.files import ExportFile, Source, find_files, open_file
 from carob.evidence.exports.mlflow import MLFLOW, describe_trace, read_span
 from carob.evidence.exports.otlp import OTLP, split_requests
@@ -107,8 +117,6 @@ def _read_span(row: sqlite3.Row) -> SpanRecord:
     return read_span({**whole, **columns, **times}, trace_id)
 
 
-CANNOT_READ = (ValueError, KeyError, TypeError, AttributeError, OverflowError)
-"""What a reader of a format raises for a row that is not as its format says."""
 MOST_PROBLEMS = 1_000
 """After so many rows none of which can be read, a file is taken to be none of an export."""
 UNKNOWN_FORMAT = "export-format"
@@ -124,7 +132,7 @@ def read_conversations(sources: Sequence[Source], *, format: str = "") -> Iterat
     A row that cannot be read is a conversation of which nothing is known but its place. Raises CarobError for a file of
     which no row can be read.
     """
-    with _Reader(_select(format)) as reader:
+    with _Reader(_require_known(format)) as reader:
         for source in sources:
             is_folder = not is_address(source) and Path(source).is_dir()
             for file in find_files(source):
@@ -149,7 +157,7 @@ def split_files(sources: Sequence[Source], format: str = "") -> tuple[list[Sourc
 
 def read_apart(file: Source, *, format: str = "") -> Iterator[RecordedConversation]:
     """The conversations of a file whose rows are whole ones. Raises ExportError for one that has other rows too."""
-    with _Reader(_select(format)) as reader:
+    with _Reader(_require_known(format)) as reader:
         yield from map(with_metadata, reader.read(file))
         if reader.has_parts:
             problem = "some rows are conversations, and others are parts of conversations"
@@ -166,19 +174,19 @@ def with_metadata(conversation: RecordedConversation) -> RecordedConversation:
     return structs.replace(conversation, trace=structs.replace(trace, metadata=metadata))
 
 
-def _select(name: str) -> tuple[ExportFormat, ...]:
-    names = [format.name for format in FORMATS]
+def _require_known(name: str) -> str:
+    names = [*(format.name for format in FORMATS), *(declared.name for declared in result_formats())]
     if name and name not in names:
         problem = f"there is no format of exports {name!r} (known: {join_words(names, 'and')})"
         raise ExportError(problem, fix=did_you_mean(name, names), slug="export-format")
-    return tuple(format for format in FORMATS if not name or format.name == name)
+    return name
 
 
 class _Reader:
     """The files of one call: rows that are conversations are passed on, spans are put aside by format."""
 
-    def __init__(self, formats: tuple[ExportFormat, ...]) -> None:
-        self._formats = formats
+    def __init__(self, format: str) -> None:
+        self._format = format
         self._spools: dict[str, SpanSpool] = {}
         self._collectors: dict[str, RowCollector] = {}
 
@@ -222,7 +230,7 @@ class _Reader:
             except CANNOT_READ as error:
                 assert format is not None
                 assert isinstance(row, ExportRow)
-                problems.append(_name_place(format, row, error))
+                problems.append(ExportError(explain(format.name, error), where=row.place, fix="Export it again."))
             else:
                 has_read = True
                 if conversation is not None:
@@ -265,10 +273,10 @@ class _Reader:
         """The format of a row, which is that of the rows before it in most files."""
         if last is not None and last.recognizes(row.value):
             return last
-        format = recognize(row.value, self._formats)
-        if format is None:
-            raise refuse_unknown(row.value, self._formats, row.place)
-        return format
+        fits = find_formats(row.value, self._format)
+        if len(fits) != 1:
+            raise refuse_unknown(row, fits, self._format)
+        return fits[0]
 
     def _collector(self, format: ExportFormat) -> RowCollector:
         if format.name not in self._collectors and format.collect is not None:
@@ -298,14 +306,6 @@ class _Reader:
             spool.add(item, place)
 
 
-def _name_place(format: ExportFormat, row: ExportRow, error: Exception) -> ExportError:
-    """What a reader of a format raised, with the place of the row."""
-    is_key = isinstance(error, KeyError) and error.args
-    reason = f"{error.args[0]!r} is missing" if is_key else error_text(error)
-    problem = f"a row of {format.name} cannot be read: {reason}"
-    return ExportError(problem, where=row.place, fix="Export it again.")
-
-
 def name_format(source: Source, own_keys: frozenset[str] = frozenset()) -> str:
     """The format of a file by its first row; the empty string if it is none that is read here.
 
@@ -327,53 +327,52 @@ def name_format(source: Source, own_keys: frozenset[str] = frozenset()) -> str:
                 return ""
     if row is None:
         return ""
-    format = recognize(row.value, FORMATS)
-    if format is None and own_keys.isdisjoint(row.value) and is_close(row.value, FORMATS):
-        raise refuse_unknown(row.value, FORMATS, row.place)
-    return format.name if format is not None else ""
+    fits = find_formats(row.value)
+    if len(fits) != 1 and own_keys.isdisjoint(row.value) and (fits or _find_close(row.value)):
+        raise refuse_unknown(row, fits)
+    return fits[0].name if len(fits) == 1 else ""
 
 
+ALIKE = 0.8
+"""From so much on, one key may have been meant for another."""
 KEYS_SHOWN = 12
 KEY_CAP = 40
 
 
-def recognize(row: Table, formats: Sequence[ExportFormat]) -> ExportFormat | None:
-    """The one format of a row; None if none or several fit."""
-    fits = [format for format in formats if format.recognizes(row)]
-    return fits[0] if len(fits) == 1 else None
-
-
-def refuse_unknown(row: Table, formats: Sequence[ExportFormat], place: str) -> ExportError:
+def refuse_unknown(row: ExportRow, fits: Sequence[ExportFormat], name: str = "") -> ExportError:
     """Why a row is of no format, or of several."""
-    fits = [format.name for format in formats if format.recognizes(row)]
-    shown = [repr(visible(str(key)[:KEY_CAP])) for key in [*row][:KEYS_SHOWN]]
-    keys = join_words(shown, "and") if shown else "no keys"
-    more = " and others" if len(row) > KEYS_SHOWN else ""
     if fits:
-        problem = f"its keys fit several formats of exports, {join_words(fits, 'and')}"
-        return ExportError(
-            problem, where=place, fix=f"Name the one that it is: --format {fits[0]}", slug="export-format"
-        )
+        problem = f"its keys fit several formats of exports, {join_words([format.name for format in fits], 'and')}"
+        fix = f"Name the one that it is: --format {fits[0].name}"
+        return ExportError(problem, where=row.place, fix=fix, slug="export-format")
+    shown = [repr(visible(str(key)[:KEY_CAP])) for key in [*row.value][:KEYS_SHOWN]]
+    keys = join_words(shown, "and") if shown else "no keys"
+    more = " and others" if len(row.value) > KEYS_SHOWN else ""
     problem = f"not a format of exports that Carob knows; it has {keys}{more}"
-    close = _find_close(row, formats)
+    close = _find_close(row.value, name)
     hint = (
         f"What comes closest: {close}." if close else "See docs/exports.md for the formats and how they are exported."
     )
-    return ExportError(problem, where=place, fix=hint, slug="export-format")
+    return ExportError(problem, where=row.place, fix=hint, slug="export-format")
 
 
-def is_close(row: Table, formats: Sequence[ExportFormat]) -> bool:
-    """Whether a row has a key by which a format is known."""
-    return bool(_find_close(row, formats))
-
-
-def _find_close(row: Table, formats: Sequence[ExportFormat]) -> str:
-    """The formats with a key that is there, and the keys that are missing."""
-    close: dict[str, str] = {}
-    for format in formats:
-        for sign in format.signs:
-            missing = [key for key in sign.keys if not has_key(row, key)]
-            if len(missing) < len(sign.keys):
-                lack = f"without {join_words(missing, 'and')}" if missing else "with other values"
-                close.setdefault(format.name, f"{format.name} ({lack})")
-    return join_words([*close.values()], "and") if close else ""
+def _find_close(row: Table, name: str = "") -> str:
+    """The format that has most keys of a row and lacks fewest, with the key that differs; of several, each."""
+    close: dict[str, tuple[float, str]] = {}
+    signs = [(format.name, sign.keys) for format in FORMATS for sign in format.signs]
+    signs += [(declared.name, keys) for declared in result_formats() for keys in declared.keys]
+    for format, wanted in signs:
+        missing = [key for key in wanted if not has_key(row, key)]
+        near = {key: found[0] for key in missing if (found := get_close_matches(key, map(str, row), 1, ALIKE))}
+        if name not in ("", format) or len(missing) - len(near) == len(wanted):
+            continue
+        lacks = [
+            f"{visible(near[key])!r} in the place of {key!r}" if key in near else f"without {key}" for key in missing
+        ]
+        fit = len(missing) - len(near) / 2 - len(wanted) / 100
+        how = join_words(lacks, "and") if lacks else "with other values"
+        close[format] = min(close.get(format, (fit, how)), (fit, how))
+    best = min((fit for fit, _ in close.values()), default=0.0)
+    return (
+        join_words([f"{format} ({how})" for format, (fit, how) in close.items() if fit == best], "and") if close else ""
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct, structs
 
@@ -13,6 +13,27 @@ from carob.model.trace import Trace, TraceError
 
 UNREAD = "unread"
 """The kind of error of a conversation whose row could not be read."""
+
+
+class RecordedCase(NamedTuple):
+    """What an agent did in a case, in the short form, as a result file of another tool has it.
+
+    With `simulated` the user was a program: the case has one prompt, its script, and the turns are those of the two.
+    """
+
+    case_id: str
+    form: dict[str, Any]
+    repeat: int = 0
+    """The number of the trial, which is counted where it is read."""
+    simulated: bool = False
+    said: tuple[str, ...] = ()
+    """What the user said, in a file that does not name its cases."""
+    identity: Mapping[str, object] = {}
+    """What else such a file says of the case: it distinguishes cases in which the user said the same."""
+    provider: str = ""
+    """Who answered, in a file that holds the answers of several."""
+    number: tuple[int, int] | None = None
+    """The number of its test and prompt, where the file has it: otherwise its place in the file says nothing."""
 
 
 class RecordedConversation(Struct, frozen=True, kw_only=True):
@@ -36,6 +57,8 @@ class RecordedConversation(Struct, frozen=True, kw_only=True):
     unguarded: tuple[str, ...] = ()
     """The tools whose calls ran although a guard wrote this and was not asked about them; empty: which it was is not
     known."""
+    result: RecordedCase | None = None
+    """The case that it is of, in results of another tool."""
 
     @property
     def unread(self) -> str:

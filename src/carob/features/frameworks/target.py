@@ -16,6 +16,7 @@ from msgspec import structs
 
 from carob.errors import ConfigError
 from carob.evidence.model_evidence import read_call
+from carob.evidence.short_form import NO_TELEMETRY
 from carob.features.frameworks.base import AgentReply, FrameworkAgent, is_of
 from carob.features.frameworks.feature import KINDS
 from carob.model.suite import Case
@@ -27,7 +28,6 @@ from carob.targets.base import RunContext
 from carob.targets.config import TargetConfig, no_options
 from carob.targets.in_process.agents_sdk import answer_text
 from carob.targets.python import OFFERED, Conversation, PythonTarget
-from carob.targets.short_form import NO_TELEMETRY
 from carob.targets.user_code import Callee
 from carob.text.clean import jsonable, text
 from carob.text.wording import with_article

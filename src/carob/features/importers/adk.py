@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Required, TypedDict
+from typing import Any, NamedTuple, Required, TypedDict
 
+from carob.evidence.exports.record import RecordedCase
+from carob.evidence.exports.results import ResultReader
 from carob.suites.diagnostics import Path, PathDiagnostic, RefusedError
 from carob.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
 from carob.suites.formats.builder import CaseBuilder, SuiteBuilder
-from carob.targets.recordings.result_files import RecordedCase, ResultFile
+from carob.suites.shapes.foreign import require_type
 
 CONFIG = "test_config.json"
 TRAJECTORY, RESPONSE = "tool_trajectory_avg_score", "response_match_score"
@@ -344,27 +345,21 @@ class _CaseResult(TypedDict, total=False):
     eval_metric_result_per_invocation: list[_Turn]
 
 
-class _Results(TypedDict):
-    eval_case_results: list[_CaseResult]
+def _split(row: Any) -> list[Any]:
+    results = field(row, "eval_case_results")
+    require_type(results, list[Any])
+    return list(results)
 
 
-class AdkResults(ResultFile):
-    shape: ClassVar = list[_Results] | _Results
+def _read(result: Any) -> Iterator[RecordedCase]:
+    require_type(result, _CaseResult)
+    name = field(result, "eval_id") or field(result, "eval_case_id") or ""
+    turns = [_form(field(invocation, "actual_invocation")) for invocation in _invocations(result)]
+    form: dict[str, Any] = {"turns": turns} if turns else {"error": "the result contains no invocation"}
+    yield RecordedCase(name, turns[0] if len(turns) == 1 else form)
 
-    def recognizes(self, first: object) -> bool:
-        return field(first, "eval_case_results") is not None
 
-    def read(self, values: Sequence[Any]) -> Iterator[RecordedCase]:
-        repeats: Counter[str] = Counter()
-        for result in field(values[0], "eval_case_results"):
-            name = field(result, "eval_id") or field(result, "eval_case_id") or ""
-            turns = [_form(field(invocation, "actual_invocation")) for invocation in _invocations(result)]
-            if not turns:
-                form: dict[str, Any] = {"error": "the result contains no invocation"}
-            else:
-                form = turns[0] if len(turns) == 1 else {"turns": turns}
-            yield RecordedCase(name, form, repeats[name])
-            repeats[name] += 1
+RESULTS = ResultReader(_read, _split)
 
 
 def _invocations(result: Any) -> list[Any]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Required, TypedDict
+from typing import Any, Required, TypedDict
 
 import yaml
 
+from carob.evidence.exports.record import RecordedCase
+from carob.evidence.exports.results import ResultReader
 from carob.providers.messages import read_call_entry
-from carob.targets.recordings.result_files import RecordedCase, ResultFile
+from carob.suites.shapes.foreign import require_type
 
 BENCHMARK = "agent-dojo"
 DELIMITERS = ("<<", ">>")
@@ -46,32 +47,25 @@ class _Run(_About, total=False):
     metadata: _About
 
 
-class AgentDojoRuns(ResultFile):
-    """Runs with `messages` and the ids of their tasks, next to them or in `metadata`."""
+def _is_run(row: Mapping[str, Any]) -> bool:
+    """Whether a row has the ids of its tasks, next to its messages or in `metadata`."""
+    about = find_about(row)
+    return about.get("benchmark") == BENCHMARK or ("messages" in row and {"suite_name", "user_task_id"} <= {*about})
 
-    shape: ClassVar = list[_Run] | _Run
 
-    def recognizes(self, first: object) -> bool:
-        if not isinstance(first, dict):
-            return False
-        about = find_about(first)
-        return about.get("benchmark") == BENCHMARK or (
-            "messages" in first and {"suite_name", "user_task_id"} <= {*about}
-        )
+def _read(run: Any) -> Iterator[RecordedCase]:
+    if "messages" in run:
+        require_type(run, _Run)
+        yield RecordedCase(name_run(find_about(run)), read_run(run["messages"]))
 
-    def read(self, values: Sequence[Any]) -> Iterator[RecordedCase]:
-        repeats: Counter[str] = Counter()
-        for run in values:
-            if "messages" in run:
-                name = name_run(find_about(run))
-                yield RecordedCase(name, read_run(run["messages"]), repeats[name])
-                repeats[name] += 1
+
+RUNS = ResultReader(_read, accepts=_is_run)
 
 
 def find_about(run: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a run says of itself."""
-    about: Mapping[str, Any] = run.get("metadata", run)
-    return about
+    about = run.get("metadata")
+    return about if isinstance(about, Mapping) else run
 
 
 def name_run(about: Mapping[str, Any]) -> str:

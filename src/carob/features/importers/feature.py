@@ -1,11 +1,13 @@
 """What the rest of Carob knows of this feature."""
 
-from carob.plugins.features import Feature, SuiteFormat
+from carob.plugins.features import Feature, RecordingFormat, SuiteFormat
 
 PROMPTFOO_KEYS = ("prompts", "tests", "providers", "targets", "defaultTest", "scenarios", "redteam")
 # Without their first letters: keys are in snake or in camel case.
 DEEPEVAL_KEYS = ("utput", "ontext", "ools", "cenario", "ource_file", "ourceFile")
 SKILL_KEYS = ("evals", "expect", "assertions", "should_trigger")
+PROMPTFOO_RESULTS = (("testIdx", "promptIdx", "prompt"), ("results.results",), ("[*",))
+AGENTDOJO_RUNS = (("suite_name", "user_task_id"), ("metadata.suite_name",), ("metadata.benchmark",), ("benchmark",))
 ADK_KEYS = ("eval_cases", "evalCases", "query", "data")
 
 FEATURE = Feature(
@@ -24,11 +26,11 @@ FEATURE = Feature(
         SuiteFormat("adk", "carob.features.importers.adk:AdkEvalSet", ADK_KEYS, late=True),
     ),
     recordings=(
-        "carob.features.importers.bfcl.results:BfclResults",
-        "carob.features.importers.tau.results:TauBenchTrajectories",
-        "carob.features.importers.tau.results:Tau2Results",
-        "carob.features.importers.promptfoo.results:PromptfooResults",
-        "carob.features.importers.adk:AdkResults",
-        "carob.features.importers.agentdojo:AgentDojoRuns",
+        RecordingFormat("bfcl", "carob.features.importers.bfcl.results:RESULTS", (("id", "result"),)),
+        RecordingFormat("tau-bench", "carob.features.importers.tau.results:TAU_BENCH", (("task_id", "traj"),)),
+        RecordingFormat("tau2", "carob.features.importers.tau.results:TAU2", (("tasks", "simulations"),)),
+        RecordingFormat("promptfoo", "carob.features.importers.promptfoo.results:RESULTS", PROMPTFOO_RESULTS),
+        RecordingFormat("adk", "carob.features.importers.adk:RESULTS", (("eval_case_results",), ("evalCaseResults",))),
+        RecordingFormat("agentdojo", "carob.features.importers.agentdojo:RUNS", AGENTDOJO_RUNS),
     ),
 )

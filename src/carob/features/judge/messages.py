@@ -242,7 +242,7 @@ def describe_error(error: CarobError, id: Id | None) -> Error:
 
 def schema_text() -> str:
     """The JSON Schema of all messages, as a file of it is written."""
-    from carob.targets.short_form import Short  # late: a judge that starts needs no schema
+    from carob.evidence.short_form import Short  # late: a judge that starts needs no schema
 
     kinds = [AnyRequest, AnyReply, Short]
     (sent, received, _), components = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")

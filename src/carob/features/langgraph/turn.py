@@ -10,6 +10,7 @@ from uuid import uuid4
 from msgspec import structs
 
 from carob.evidence.recorder import RanCall
+from carob.evidence.short_form import NO_TELEMETRY
 from carob.evidence.spans.trace_context import enter_turn
 from carob.features.langgraph.callbacks import TurnRecorder, WrittenMessage, timeline
 from carob.features.langgraph.calls import possible_calls, run_as_call, tool_calls
@@ -20,7 +21,6 @@ from carob.model.suite import Case
 from carob.model.trace import APPROVALS, Trace
 from carob.targets.base import RunContext, TargetError
 from carob.targets.interrupts import Interrupt, asked_approvals, decided_approvals, resume, resume_decided
-from carob.targets.short_form import NO_TELEMETRY
 from carob.text.clean import jsonable, table
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from carob.suites.diagnostics import Document, Path, PathDiagnostic, RefusedError
+from carob.suites.diagnostics import Document, Path, PathDiagnostic, RefusedError, render
 from carob.suites.shapes.containers import Key, KnownKeys, RecordShape
 from carob.suites.shapes.scalars import Found, Shape, wrong_type
 from carob.suites.shapes.types import Type, shape_of
@@ -70,6 +70,12 @@ def find_misfits(tree: Any, declared: Type) -> Found:
     """Values that are not of the types that are declared for them."""
     plain = {key: _as_list(value) for key, value in tree.items()} if isinstance(tree, dict) else _as_list(tree)
     return _shape(declared).validate(plain)
+
+
+def require_type(value: Any, declared: Type) -> None:
+    """Raise ValueError with the path of the first value that is not of the type that is declared for it."""
+    if found := find_misfits(value, declared):
+        raise ValueError(f"{render(found[0].path)}: {found[0].message.rstrip('.')}")
 
 
 def _as_list(value: Any) -> Any:

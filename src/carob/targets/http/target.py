@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from msgspec import structs
 
 from carob.errors import ConfigError
+from carob.evidence.short_form import NO_PAGE, NO_TELEMETRY
 from carob.model.suite import Case
 from carob.model.trace import Message, Trace
 from carob.redaction.key_names import is_secret_header
@@ -24,7 +25,6 @@ from carob.targets.http.conversation import AnswerReader, HttpConversation, Past
 from carob.targets.http.options import ServiceOptions
 from carob.targets.http.service import Service, WireRequest
 from carob.targets.http.templates import Template, variables
-from carob.targets.short_form import NO_PAGE, NO_TELEMETRY
 
 WireOptions = TypeVar("WireOptions", bound=ServiceOptions)
 

@@ -13,6 +13,7 @@ from msgspec import structs
 from msgspec.json import encode
 
 from carob.evidence.model_evidence import read_call
+from carob.evidence.short_form import NO_TELEMETRY
 from carob.model.suite import Case, TurnDecision
 from carob.model.trace import APPROVALS, Message, Tokens, ToolCall, Trace
 from carob.providers.base import ModelReply, text_of
@@ -20,7 +21,6 @@ from carob.providers.messages import CallRequest, ReturnedResult
 from carob.targets.base import TargetError
 from carob.targets.decisions import NOTHING_WAITS, CallDecision, WaitingCall, decide
 from carob.targets.in_process.tool_classes import json_arguments
-from carob.targets.short_form import NO_TELEMETRY
 from carob.text.clean import jsonable, text
 
 STREAMING = "the run that it returned is still streaming: iterate over its `stream_events()` to the end first"

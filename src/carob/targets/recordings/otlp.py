@@ -14,6 +14,7 @@ from msgspec import structs
 
 from carob.errors import Diagnostic
 from carob.evidence.merge import TurnEvidence
+from carob.evidence.short_form import NO_TELEMETRY
 from carob.evidence.span_receiver import CONVERSATION_KEYS
 from carob.evidence.spans.facts import read_facts
 from carob.evidence.spans.otlp import SpanBatch, SpanRecord
@@ -24,7 +25,6 @@ from carob.model.trace import Message, Trace
 from carob.providers.messages import find_prompts
 from carob.targets.base import RunContext, TargetError
 from carob.targets.conversation import converse
-from carob.targets.short_form import NO_TELEMETRY
 from carob.targets.wrappers.telemetry import plugins_left_out, without_plugins
 from carob.text.wording import pluralize
 

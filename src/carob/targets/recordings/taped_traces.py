@@ -16,13 +16,13 @@ from carob.errors import UsageError
 from carob.evidence.merge import merge_evidence, merge_turns
 from carob.evidence.model_evidence import read_traffic, why_model_failed
 from carob.evidence.model_traffic import ModelExchange, ModelTraffic
+from carob.evidence.short_form import NO_TELEMETRY
 from carob.model.trace import Message, Trace, TraceError
 from carob.providers.base import read_events, table, text_of
 from carob.providers.catalog import find_api
 from carob.providers.messages import SYSTEM, ChatMessage, find_prompts
 from carob.proxy.tape.file import Exchange, read_tape
 from carob.proxy.tape.settings import MODELS
-from carob.targets.short_form import NO_TELEMETRY
 
 NO_ANSWER = "no reply of a model contains the answer"
 NOT_PROVED = "only the traffic with models was recorded"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, TypedDict
+from typing import Any, TypedDict
 
-from carob.suites.shapes.foreign import decode_json
-from carob.targets.recordings.result_files import POSITIONAL, RecordedCase, ResultFile
+from carob.evidence.exports.record import RecordedCase
+from carob.evidence.exports.results import POSITIONAL, ResultReader
+from carob.suites.shapes.foreign import decode_json, require_type
 from carob.text.python_values import parse_calls
 
 
@@ -16,19 +17,16 @@ class _Answer(TypedDict):
     result: Any
 
 
-class BfclResults(ResultFile):
-    shape: ClassVar = list[_Answer] | _Answer
+def _read(row: Any) -> Iterator[RecordedCase]:
+    require_type(row, _Answer)
+    result = row["result"]
+    if isinstance(result, list) and result and isinstance(result[0], list):
+        yield RecordedCase(row["id"], {"turns": [*map(_read_steps, result)]})
+    else:
+        yield RecordedCase(row["id"], _read_steps([result]))
 
-    def recognizes(self, first: object) -> bool:
-        return isinstance(first, dict) and {"id", "result"} <= first.keys() and "case_id" not in first
 
-    def read(self, values: Sequence[Any]) -> Iterator[RecordedCase]:
-        for row in values:
-            case_id, result = row["id"], row["result"]
-            if isinstance(result, list) and result and isinstance(result[0], list):
-                yield RecordedCase(case_id, {"turns": [*map(_read_steps, result)]})
-            else:
-                yield RecordedCase(case_id, _read_steps([result]))
+RESULTS = ResultReader(_read, accepts=lambda row: "case_id" not in row)
 
 
 def _read_steps(steps: Sequence[Any]) -> dict[str, Any]:

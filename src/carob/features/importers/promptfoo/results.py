@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Required, TypedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Required, TypedDict
 
+from carob.evidence.exports.base import Table, TableRow
+from carob.evidence.exports.record import RecordedCase
+from carob.evidence.exports.results import ResultReader
 from carob.features.importers.promptfoo.suite import describe_identity, user_messages
 from carob.features.importers.promptfoo.templates import BadTemplateError, render
 from carob.providers.messages import CALL_MARKS, read_calls
-from carob.suites.diagnostics import refuse
-from carob.suites.shapes.foreign import decode_json
-from carob.targets.recordings.result_files import RecordedCase, ResultFile, TableRow
+from carob.suites.shapes.foreign import decode_json, require_type
 
 _ANSWERS = re.compile(r"\[(?P<provider>[^\]]+)\] (?P<label>.*)", re.DOTALL)
 _OLD_CELL = re.compile(r"\[(PASS|FAIL|ERROR)\] \([^)]*\)\s*(.*?)(?:\n\n(?:Pass|Fail) Reason: .*)?", re.DOTALL)
@@ -67,35 +68,26 @@ class _Row(TypedDict, total=False):
     promptIdx: int
 
 
-class _Summary(TypedDict):
-    results: list[_Row]
+def _is_result(row: Table) -> bool:
+    results = row.get("results")
+    is_whole = isinstance(results, dict) and isinstance(results.get("results"), list)
+    is_table = isinstance(row, TableRow) and any(map(_ANSWERS.fullmatch, row.columns))
+    return is_whole or is_table or {"testIdx", "promptIdx", "prompt"} <= row.keys()
 
 
-class _File(TypedDict):
-    results: _Summary
+def _split(row: Table) -> Iterable[Any]:
+    return (row,) if isinstance(row, TableRow) or "results" not in row else row["results"]["results"]
 
 
-class PromptfooResults(ResultFile):
-    shape: ClassVar = _File | list[_File | _Row | TableRow]
+def _read(row: Any) -> Iterator[RecordedCase]:
+    if isinstance(row, TableRow):
+        yield from map(_read_row, _read_cells(row.columns, row.cells))
+    else:
+        require_type(row, _Row)
+        yield _read_row(row)
 
-    def recognizes(self, first: object) -> bool:
-        if not isinstance(first, dict):
-            return False
-        results = first.get("results")
-        is_whole = isinstance(results, dict) and isinstance(results.get("results"), list)
-        is_table = any(_ANSWERS.fullmatch(name) for name in first.get("columns") or () if isinstance(name, str))
-        return is_whole or is_table or {"testIdx", "promptIdx", "prompt"} <= first.keys()
 
-    def read(self, values: Sequence[Any]) -> Iterator[RecordedCase]:
-        rows: list[Mapping[str, Any]] = []
-        for value in values:
-            if "cells" in value:
-                rows += _read_cells(value["columns"], value["cells"])
-            else:
-                rows += value["results"]["results"] if "results" in value else [value]
-        # They are written as they come in; tests that nothing else distinguishes have results in the order of tests.
-        rows.sort(key=lambda row: (row.get("testIdx", 0), row.get("promptIdx", 0)))
-        yield from map(_read_row, rows)
+RESULTS = ResultReader(_read, _split, _is_result)
 
 
 def _read_row(row: Mapping[str, Any]) -> RecordedCase:
@@ -106,8 +98,9 @@ def _read_row(row: Mapping[str, Any]) -> RecordedCase:
     identity = describe_identity(raw, row.get("vars"), test.get("description"), conversation)
     name = provider if isinstance(provider, str) else provider.get("label") or provider.get("id") or ""
     said = tuple(user_messages(raw)) or (raw,)
-    numbered = "testIdx" in row
-    return RecordedCase(said[-1], _form(row), said=said, identity=identity, provider=name, is_numbered=numbered)
+    # They are written as they come in; tests that nothing else distinguishes have results in the order of tests.
+    number = (row["testIdx"], row.get("promptIdx") or 0) if row.get("testIdx") is not None else None
+    return RecordedCase(said[-1], _form(row), said=said, identity=identity, provider=name, number=number)
 
 
 def _read_cells(columns: Sequence[str], cells: Sequence[str]) -> Iterator[Mapping[str, Any]]:
@@ -122,8 +115,8 @@ def _read_cells(columns: Sequence[str], cells: Sequence[str]) -> Iterator[Mappin
         try:
             raw = render(_FILE.sub("", match["label"]), row)
         except BadTemplateError as error:
-            message = f"the prompt of the column {columns[index]!r} is not known: {error}. Use results.json."
-            raise refuse(message, "bad-table") from None
+            message = f"the prompt of the column {columns[index]!r} is not known: {error}. Use results.json"
+            raise ValueError(message) from None
         response = {"error": answer or "the run contains no answer"} if failed else {"output": answer}
         test = {"description": description} if description else {}
         yield {"prompt": raw, "provider": match["provider"], "vars": row, "testCase": test, "response": response}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Required, TypedDict
+from typing import Any, Required, TypedDict
 
+from carob.evidence.exports.record import RecordedCase
+from carob.evidence.exports.results import ResultReader
 from carob.model.trace import BY_ITSELF
 from carob.providers.messages import read_call_entry
-from carob.targets.recordings.result_files import RecordedCase, ResultFile
+from carob.suites.shapes.foreign import require_type
 from carob.text.python_values import read_repr
 
 STOP = "###STOP###"
@@ -70,47 +71,34 @@ class _Simulation(TypedDict, total=False):
     termination_reason: str
 
 
-class _Simulations(TypedDict):
-    tasks: list[_Task]
-    simulations: list[_Simulation]
+def _read_trial(run: Any) -> Iterator[RecordedCase]:
+    require_type(run, _Trial)
+    messages = run["traj"]
+    if not any(message.get("tool_calls") for message in messages):
+        messages = [*_read_actions(messages)]
+    yield RecordedCase(f"task-{run['task_id']}", _form(messages, _limit(messages)), simulated=True)
 
 
-class TauBenchTrajectories(ResultFile):
-    """A list of `{task_id, trial, reward, info, traj}`."""
-
-    shape: ClassVar = list[_Trial]
-
-    def recognizes(self, first: object) -> bool:
-        return isinstance(first, list) and bool(first) and isinstance(first[0], dict) and "traj" in first[0]
-
-    def read(self, values: Sequence[Any]) -> Iterator[RecordedCase]:
-        repeats: Counter[str] = Counter()
-        for run in values[0]:
-            name = f"task-{run['task_id']}"
-            messages = run["traj"]
-            if not any(message.get("tool_calls") for message in messages):
-                messages = [*_read_actions(messages)]
-            yield RecordedCase(name, _form(messages, _limit(messages)), repeats[name], simulated=True)
-            repeats[name] += 1
+def _split_simulations(row: Mapping[str, Any]) -> Iterator[Any]:
+    """The simulations, without the messages that their tasks made up."""
+    require_type(row["tasks"], list[_Task])
+    history = {str(task["id"]): _history(task) for task in row["tasks"]}
+    for run in row["simulations"]:
+        begins = history.get(str(run.get("task_id")), 0) if isinstance(run, Mapping) else 0
+        yield {**run, "messages": run["messages"][begins:]} if begins and isinstance(run.get("messages"), list) else run
 
 
-class Tau2Results(ResultFile):
-    """An object with `simulations`."""
+def _read_simulation(run: Any) -> Iterator[RecordedCase]:
+    require_type(run, _Simulation)
+    reason = str(run.get("termination_reason"))
+    form = _form(run["messages"], "" if reason in ENDS else reason)
+    yield RecordedCase(str(run["task_id"]), form, simulated=True)
 
-    shape: ClassVar = list[_Simulations] | _Simulations
 
-    def recognizes(self, first: object) -> bool:
-        return isinstance(first, dict) and "simulations" in first and "tasks" in first
-
-    def read(self, values: Sequence[Any]) -> Iterator[RecordedCase]:
-        repeats: Counter[str] = Counter()
-        history = {str(task["id"]): _history(task) for task in values[0]["tasks"]}
-        for run in values[0]["simulations"]:
-            name, reason = str(run["task_id"]), str(run.get("termination_reason"))
-            messages = run["messages"][history.get(name, 0) :]
-            form = _form(messages, "" if reason in ENDS else reason)
-            yield RecordedCase(name, form, repeats[name], simulated=True)
-            repeats[name] += 1
+TAU_BENCH = ResultReader(_read_trial)
+"""Rows of `{task_id, trial, reward, info, traj}`."""
+TAU2 = ResultReader(_read_simulation, _split_simulations)
+"""An object with `tasks` and `simulations`."""
 
 
 def _history(task: Mapping[str, Any]) -> int:

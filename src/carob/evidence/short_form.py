@@ -21,17 +21,13 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, TypeVar
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType, field
+from msgspec import UNSET, Meta, Struct, UnsetType, field, structs
 
 from carob.evidence.logs.events import moment
-from carob.evidence.merge import merge_calls, merge_telemetry
+from carob.evidence.merge import merge_calls, merge_telemetry, merge_turns
 from carob.evidence.recorder import Recorder
-from carob.model.suite import Case
-from carob.model.trace import CallKind, Channel, Message, Tokens, ToolCall, Trace
+from carob.model.trace import CallKind, Channel, Message, Tokens, ToolCall, Trace, TraceError
 from carob.model.workspace import WorkspaceEvidence
-from carob.providers.messages import CALL_MARKS, CALL_PARTS, decode_value, read_call_entry
-from carob.targets.base import TargetError
-from carob.targets.capabilities import FOREVER
 from carob.text.clean import jsonable, table, text
 from carob.text.key_names import suggest_keys
 from carob.text.tool_results import call_success, missing_fields, parse_result
@@ -59,11 +55,6 @@ class ShortError(Struct, forbid_unknown_fields=True, kw_only=True):
     kind: str = "agent"
     detail: str = ""
     retry_after: Wait | None = None
-
-    @property
-    def wait(self) -> float | None:
-        """How long it asks to wait, in a number that JSON knows."""
-        return None if self.retry_after is None else min(self.retry_after, FOREVER)
 
 
 class ShortMessage(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -172,6 +163,8 @@ def _respell_calls(value: object) -> object:
 def _respell_call(entry: object) -> object:
     if not isinstance(entry, Mapping):
         return entry
+    from carob.providers.messages import CALL_MARKS, CALL_PARTS, decode_value, read_call_entry  # where there are calls
+
     if CALL_MARKS.isdisjoint(entry):
         texts = {key: decode_value(entry[key]) for key in ("arguments", "args") if isinstance(entry.get(key), str)}
         return {**entry, **{key: value for key, value in texts.items() if isinstance(value, Mapping)}}
@@ -209,14 +202,29 @@ def _conversation(short: Short) -> Short:
     return short
 
 
-def to_trace(short: Short, case: Case, recorder: Recorder | None = None) -> Trace:
-    """The trace of a case; what the recorder holds fills in what the short form leaves out."""
-    if short.case_id not in (None, case.id):
-        raise TargetError("bad-answer", f"the answer is for case {short.case_id!r}, not {case.id!r}")
+def read_trace(short: Short, case_id: str, prompt: str = "") -> Trace:
+    """The trace of a recording in the short form, with its turns, and with the error in which a turn ended."""
+    if short.turns:
+        whole = merge_turns([read_trace(turn, case_id) for turn in short.turns])
+        return structs.replace(whole, metadata={**whole.metadata, **table(short.metadata)}) if short.metadata else whole
+    trace = build_turn(short, case_id, short.input or prompt)
+    if short.error is None:
+        return trace
+    failure = read_error(short.error)
+    return structs.replace(trace, error=TraceError(failure.kind, failure.message))
+
+
+def read_error(error: str | ShortError) -> ShortError:
+    """What an answer says went wrong, which may be a text alone."""
+    return ShortError(message=error or "the agent returned an empty error") if isinstance(error, str) else error
+
+
+def build_turn(short: Short, case_id: str, prompt: str, recorder: Recorder | None = None) -> Trace:
+    """The trace of one turn, without its error; what the recorder holds fills in what the short form leaves out."""
     calls, telemetry = _calls(short, recorder), _telemetry(short, recorder)
-    trace = Trace(
-        case_id=case.id,
-        input=case.prompt,
+    return Trace(
+        case_id=case_id,
+        input=prompt,
         final_message=short.final_message or "",
         messages=_messages(short, recorder),
         tool_calls=merge_telemetry(calls or (), telemetry or (), recorder.dialect if recorder else ""),
@@ -237,9 +245,6 @@ def to_trace(short: Short, case: Case, recorder: Recorder | None = None) -> Trac
         metadata=table(short.metadata) if short.metadata else {},
         workspace=short.workspace,
     )
-    if short.error is not None:
-        raise _as_target_error(short.error, trace)
-    return trace
 
 
 def _find_unobserved(
@@ -313,12 +318,6 @@ def event_lines(item: str | dict[str, Any]) -> list[str]:
     if isinstance(item, str):
         return [line.rstrip("\r") for line in text(item).split("\n") if line.strip()]
     return [msgspec.json.encode(table(item)).decode()]
-
-
-def _as_target_error(error: str | ShortError, trace: Trace) -> TargetError:
-    if isinstance(error, str):
-        return TargetError("agent", error or "the agent returned an empty error", partial=trace)
-    return TargetError(error.kind, error.message, detail=error.detail, partial=trace, retry_after=error.wait)
 
 
 def _error_text(error: str | dict[str, Any] | None) -> str | None:
