@@ -195,8 +195,9 @@ def draw_mutants(covered: dict[tuple[str, int], list[str]], number: int, seed: i
     chance.shuffle(places)
     drawn: list[Mutant] = []
     for path, line in places:
-        mutants = break_line(path, (ROOT / path).read_text(), line)
-        if mutants and len(drawn) < number:
+        if len(drawn) == number:
+            break
+        if mutants := break_line(path, (ROOT / path).read_text(), line):
             drawn.append(chance.choice(mutants))
     return drawn
 

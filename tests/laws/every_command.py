@@ -1,7 +1,8 @@
-"""A project with a secret in it wherever one can be, and every command run in it, as the shell would run it."""
+"""A project with a secret and hostile texts wherever one can be, and every command run in it, as the shell would."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -10,12 +11,14 @@ import sys
 import time
 import traceback
 import urllib.request
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
+from carob.criteria.identity import criterion_id
 from carob.proxy.tape.file import Answer, Exchange, Tape
 from carob.proxy.tape.requests import ServiceRequest
 from features.check.conversations import write_lines
@@ -23,15 +26,20 @@ from journal.test_planted_secrets import ENCODINGS, SECRET, everywhere
 from reports.hostile import HOSTILE
 
 ROWS = yaml.safe_load(Path(__file__).with_name("commands.yaml").read_text())
-SECONDS = 60.0
+SECONDS = 240.0
 ALL = " ".join(ENCODINGS.values())
 AGENT = f"""
 import os
 def ask(prompt):
     told = {ALL!r}
     call = {{"name": "pay", "arguments": {{"key": told, told: 1}}, "result": {{"key": told}}, "success": True}}
-    return {{"final_message": f"Paid with {{told}}.", "tool_calls": [call], "metadata": {{"model": told}}}}
+    echo = {{"name": prompt, "id": prompt, "arguments": {{prompt: prompt}}, "error": prompt, "result": [prompt]}}
+    said = {{"final_message": f"Paid with {{told}}. {{prompt}}", "metadata": {{"model": told, prompt: prompt}}}}
+    return {{**said, "tool_calls": [call, echo], "messages": [{{"role": prompt, "content": prompt}}]}}
 """
+TEXTS = {**HOSTILE, "too-long": "long " * 12_001, "empty": ""}
+FEW = ("script-break", "ansi-title", "xml-close", "csv-quotes", "markdown-image", "surrogates", "github-mask")
+"""Those that the gate plants in every place; all are in what `check` reads."""
 POLICY = f"""carob: 1
 tools: {{ writes: [pay] }}
 rules:
@@ -82,12 +90,49 @@ def talk(number: int, text: str, *, agreed: bool, **about: Any) -> dict[str, Any
     return {"id": f"{number} {text}", "user": text, "model": text, "version": text, "messages": messages, **about}
 
 
-def lay_out(folder: Path) -> None:
+def name_of(text: str) -> str:
+    """A text as an author may write it in a name: on one line, and without what UTF-8 cannot say."""
+    return "".join(char if char.isprintable() else " " for char in text.encode(errors="replace").decode())[:200]
+
+
+def hostile_cases(texts: Sequence[str]) -> list[dict[str, Any]]:
+    """A case for each text, with it in each of its places."""
+    return [
+        {
+            "id": f"{number}{name_of(text)}",
+            "category": name_of(text) or "none",
+            "prompt": (said := text.encode(errors="replace").decode()) or "p",
+            "metadata": {said: [said]},
+            "tags": [name_of(text) or "none"],
+            "expected": {"must_not_say": [said or "x"], "tool_calls_any": ["ship"], "meets": [f"is {name_of(text)}"]},
+        }
+        for number, text in enumerate(texts)
+    ]
+
+
+def hostile_files(folder: Path, texts: Sequence[str]) -> None:
+    """Labels of two people who differ, and conversations in files of such names."""
+    labels = []
+    for number, given in enumerate(texts):
+        text = given.encode(errors="replace").decode()
+        criterion, evidence = f"is {name_of(text)}", hashlib.sha256(b"%d" % number).hexdigest()
+        about = {"criterion": criterion_id(criterion), "text": criterion, "evidence": evidence, "queue": "own"}
+        for by, verdict in (("ann", "met"), ("bo", "not met")):
+            said = {"by": by, "verdict": verdict, "at": "2026-11-18T00:00:00Z", "blind": True, "case": text}
+            labels.append({**about, **said, "note": text, "quote": text, "target": text})
+        name = re.sub(r"[/\0]", "_", text)[:60]
+        write_lines(folder / "given" / f"{name}{number}.jsonl", [talk(1_000 + number, given, agreed=True)])
+    (folder / "labels").mkdir()
+    write_lines(folder / "labels" / "labels.jsonl", labels)
+
+
+def lay_out(folder: Path, hostile: Sequence[str]) -> None:
     """The files of the project; each that ends in `.given` or is older than the commands was not written by one."""
     (folder / "agent.py").write_text(AGENT)
-    (folder / "grader.py").write_text("def accepts(trace):\n    return bool(trace['tool_calls'])\n")
+    (folder / "grader.py").write_text("def accepts(trace):\n    return bool(trace.tool_calls)\n")
     (folder / "policy.carob.yaml").write_text(POLICY)
-    (folder / "suite.carob.yaml").write_text(yaml.safe_dump(SUITE))
+    cases = hostile_cases(hostile)
+    (folder / "suite.carob.yaml").write_text(yaml.safe_dump({**SUITE, "cases": [*SUITE["cases"], *cases]}))
     (folder / "broken.yaml").write_text(f"carob: 1\ncases:\n  - {{id: a, prompt: p, expected: {{{SECRET!r}: 1}}}}\n")
     (folder / "prompts.txt").write_text(f"say {SECRET}\n")
     (folder / "carob.toml").write_text(
@@ -102,7 +147,12 @@ def lay_out(folder: Path) -> None:
     told = {**everywhere(), "tool_calls": [{"name": "pay", "arguments": {"key": ALL}, "result": ALL, "success": True}]}
     traces = [{"trace": {**told, "case_id": "pay", "input": SUITE["cases"][0]["prompt"]}}]
     traces += [{"trace": {"case_id": "refuse", "input": "p", "final_message": ALL, "tool_calls": []}}]
+    for case, text in zip(cases, hostile, strict=True):
+        call = {"name": text or "x", "id": text, "arguments": {text: text}, "result": {text: text}, "error": text}
+        said = {"final_message": text, "tool_calls": [call], "messages": [{"role": text, "content": text}]}
+        traces.append({"trace": {**said, "case_id": case["id"], "input": case["prompt"], "metadata": {text: text}}})
     (folder / "recording.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in traces))
+    hostile_files(folder, hostile)
     for name, calls in (("good", [{"name": "look"}, {"name": "pay", "arguments": {"key": SECRET}}]), ("bad", [])):
         said = {"input": SECRET, "final_message": f"{name} {ALL}", "tool_calls": calls}
         write_lines(
