@@ -67,6 +67,16 @@ SUITE: dict[str, Any] = {
 }
 
 
+class OneLine(yaml.SafeDumper):
+    """Writes a text on one line, so that no line of what an author wrote begins as a text of others does."""
+
+    def represent_str(self, data: str) -> yaml.ScalarNode:
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style='"' if "\n" in data else None)
+
+
+OneLine.add_representer(str, OneLine.represent_str)
+
+
 class Ran(NamedTuple):
     """What one command line came to."""
 
@@ -132,7 +142,8 @@ def lay_out(folder: Path, hostile: Sequence[str]) -> None:
     (folder / "grader.py").write_text("def accepts(trace):\n    return bool(trace.tool_calls)\n")
     (folder / "policy.carob.yaml").write_text(POLICY)
     cases = hostile_cases(hostile)
-    (folder / "suite.carob.yaml").write_text(yaml.safe_dump({**SUITE, "cases": [*SUITE["cases"], *cases]}))
+    suite = {**SUITE, "cases": [*SUITE["cases"], *cases]}
+    (folder / "suite.carob.yaml").write_text(yaml.dump(suite, Dumper=OneLine, width=1 << 30))
     (folder / "broken.yaml").write_text(f"carob: 1\ncases:\n  - {{id: a, prompt: p, expected: {{{SECRET!r}: 1}}}}\n")
     (folder / "prompts.txt").write_text(f"say {SECRET}\n")
     (folder / "carob.toml").write_text(

@@ -46,7 +46,8 @@ OWN = re.compile(
     rb"""(?x) \s* (?:
       \{\s* (?: "generated_at":\s?"[^"]*",\s*"eval_file" | "headline" | "verdict":\s?"[^"]*","exit_code"
       | "reviewed_share" | "carob_baseline" | "asserted":\{"value" | "\$schema":\s?"https://json-schema.org
-      | "run_id":"[^"]*","suite" | "cases":\s?\[\s*\{"id":"[^"]*","audited" )
+      | (?: "judge":\s?"[^"]*",\s? )? "criterion":\s?"[0-9a-f]{64}" | "run_id":"[^"]*","suite"
+      | "cases":\s?\[\s*\{"id":"[^"]*","audited" )
     | \[\s*\{"description": | rule,group,held, | run_id,suite,target, )"""
 )
 """How files of Carob begin that hold no conversations: results, audits, comparisons, tables, schemas."""

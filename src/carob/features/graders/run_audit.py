@@ -237,12 +237,12 @@ class GraderAuditor:
             id=name,
             trace_id=subject.case.id,
             operator=mutant.operator,
-            change=self._redactor.text(mutant.change),
+            change=mutant.change,
             doubt=mutant.doubt,
-            seen=self._redactor.text(evidence(subject.trace, mutant.trace)),
+            seen=evidence(subject.trace, mutant.trace),
             score=grade.score,
             size=size,
-            trace=self._redactor.trace(mutant.trace),
+            trace=mutant.trace,
         )
         if any(name == entry[1] for entry in shortest):
             return

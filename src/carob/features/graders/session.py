@@ -23,6 +23,7 @@ from carob.journal.reader import Journal
 from carob.model.suite import judged_part
 from carob.model.verdict import CaseStatus
 from carob.plugins.project import Project
+from carob.redaction.redactor import Redactor
 from carob.targets.config import Config
 from carob.text.file_names import suggest_file
 from carob.text.wording import did_you_mean, join_words
@@ -52,7 +53,8 @@ def audit_grader_of(
     """Read what is asked for, open the grader, and audit it."""
     project = config.project
     min_caught = parse_min_caught(options.min_caught)
-    subjects = read_subjects(traces, project, options.seed)
+    redactor = rescoring.configured_redactor(config)
+    subjects = read_subjects(traces, project, options.seed, redactor)
     allowance = Allowance(*rescoring.resolve_allowances(None, None, None, config)[:2])
     settings = GraderSettings(options.timeout, options.threshold)
     audit_options = GraderAuditOptions(
@@ -60,7 +62,6 @@ def audit_grader_of(
     )
     grader = open_grader(spec, settings, project, [Path(project.folder), Path.cwd()], allowance)
     declared = {tool: tuple(words) for tool, words in catalog_for(project).declared.effects.items()}
-    redactor = rescoring.configured_redactor(config)
     return audit_grader(grader, spec, subjects, traces, declared, audit_options, redactor, on_progress)
 
 
@@ -84,9 +85,10 @@ def parse_min_caught(bounds: Iterable[str | float]) -> dict[str, float]:
     return parsed
 
 
-def read_subjects(paths: Sequence[str], project: Project, seed: int) -> Iterator[Subject]:
+def read_subjects(paths: Sequence[str], project: Project, seed: int, redactor: Redactor) -> Iterator[Subject]:
     """The traces of all sources. Those of a journal know their cases, which sharpens what is made of them.
 
+    Secrets are removed before a trace is changed: of a secret that was changed, none would be found.
     Raises UsageError at once where nothing is named or a file is not there.
     """
     if not paths:
@@ -95,15 +97,15 @@ def read_subjects(paths: Sequence[str], project: Project, seed: int) -> Iterator
     for path in paths:
         if not os.path.exists(path):
             raise UsageError("no such file or folder.", where=path, fix=suggest_file(path), slug="no-traces")
-    return chain.from_iterable(_read(path, project, seed) for path in paths)
+    return chain.from_iterable(_read(path, project, seed, redactor) for path in paths)
 
 
-def _read(path: str, project: Project, seed: int) -> Iterator[Subject]:
+def _read(path: str, project: Project, seed: int, redactor: Redactor) -> Iterator[Subject]:
     journals, others = open_runs(path, project)
     for journal in journals:
         yield from _of_journal(journal, seed)
     for number, trace in enumerate(chain.from_iterable(others), 1):
-        yield bare_subject(trace, number, seed)
+        yield bare_subject(redactor.trace(trace), number, seed)
 
 
 def _of_journal(journal: Journal, seed: int) -> Iterator[Subject]:

@@ -20,6 +20,8 @@ _OTHER_MEANING = re.compile(r"null|true|false|yes|no|on|off|y|n|nan|inf", re.IGN
 """Words that one version of YAML or another reads as something else than a text."""
 _SPELLED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _NESTED = (dict, list, tuple)
+_COMMAND = re.compile(r"(?m)^\s*(?:::|##\[|##vso\[)")
+"""A line that a forge obeys wherever it is printed."""
 _LITERAL = re.compile(r"(?![ \n])(?:[^\n]*[^\n ])?(?:\n(?:[^\n]*[^\n ])?)*(?<!\n\n)")
 
 
@@ -85,8 +87,9 @@ def _value_lines(head: str, value: Json, indent: int) -> list[str]:
 
 
 def _is_literal(value: str) -> bool:
-    """Whether a text of several lines can be written as it is: nothing hidden in it, at the ends of its lines too."""
-    return value.replace("\n", "").isprintable() and _LITERAL.fullmatch(value) is not None
+    """Whether a text of several lines can be written as it is: nothing hidden in it, and no command of a forge."""
+    is_plain = value.replace("\n", "").isprintable() and not _COMMAND.search(value)
+    return is_plain and _LITERAL.fullmatch(value) is not None
 
 
 def _scalar(value: Json, *, in_brackets: bool = False) -> str:
