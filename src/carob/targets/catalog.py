@@ -35,6 +35,12 @@ CORE = (
     TargetKind(
         "ai-sdk", "carob.targets.http.ai_sdk:AiSdkTarget", "ai-sdk:http://127.0.0.1:3000/api/chat", extra="http"
     ),
+    TargetKind(
+        "chatkit",
+        "carob.targets.http.chatkit:ChatKitTarget",
+        "chatkit:http://127.0.0.1:8000/chatkit",
+        extra="http",
+    ),
     TargetKind("a2a", "carob.targets.http.a2a:A2aTarget", "a2a:http://127.0.0.1:9999", extra="http"),
     TargetKind("replay", "carob.targets.recordings.replay:ReplayTarget", "replay:traces.jsonl", is_recorded=True),
 )

@@ -32,7 +32,7 @@ _NEUTRAL = {
 """Fields that change neither answers nor verdicts, or are distinguished in a way of their own."""
 HIDDEN = frozenset({"headers", "cookies", "start_env"})
 """Options whose values are distinguished in a journal but never shown."""
-WIRE_KINDS = frozenset({"http", "https", "openai", "langgraph-server", "ag-ui", "ai-sdk", "a2a"})
+WIRE_KINDS = frozenset({"http", "https", "openai", "langgraph-server", "ag-ui", "ai-sdk", "chatkit", "a2a"})
 """Kinds that have nearly nothing but options of their own: these are in the table of the target itself."""
 AGENT_KINDS = frozenset({"claude-code", "codex", "gemini", "opencode", "mini-swe-agent"})
 """Kinds that are programs of coding agents: what may follow the colon is a model."""

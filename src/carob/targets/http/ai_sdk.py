@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, Literal
 from uuid import uuid4
 
 from msgspec import field
@@ -14,6 +14,7 @@ from carob.providers.sse import ServerEvent
 from carob.suites.diagnostics import Json
 from carob.targets.base import TargetError
 from carob.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
+from carob.targets.http.data_stream import DataStreamReader
 from carob.targets.http.options import ServiceOptions
 from carob.targets.http.service import WireRequest
 from carob.targets.http.streams import DONE, EventKinds, event_object, protocol_error
@@ -30,6 +31,8 @@ class AiSdkOptions(ServiceOptions, frozen=True, forbid_unknown_fields=True, kw_o
 
     body: dict[str, object] = field(default_factory=dict)
     """What the route wants apart from the messages."""
+    stream: Literal["ui", "data"] = "ui"
+    """`data`: the data stream of versions before 5, `0:"Hello"`."""
 
 
 class AiSdkTarget(ServiceTarget[AiSdkOptions]):
@@ -40,11 +43,15 @@ class AiSdkTarget(ServiceTarget[AiSdkOptions]):
     def build_request(self, talk: HttpConversation, prompt: str) -> WireRequest:
         messages = [*_history(talk), _message("user", {"type": "text", "text": prompt})]
         body = {**self._options.body, "id": talk.id, "trigger": "submit-message", "messages": messages}
+        if self._options.stream == "data":
+            body = {**self._options.body, "id": talk.id, "messages": talk.messages(prompt)}
+            headers = self.headers(talk, prompt)
+            return WireRequest(self.address(talk), body, headers=headers, stream="frames", protocol=True)
         headers = {"accept": "text/event-stream", **self.headers(talk, prompt)}
         return WireRequest(self.address(talk), body, headers=headers, stream="sse", protocol=True)
 
     def reader(self, talk: HttpConversation, buffer: TurnBuffer) -> AnswerReader:
-        return AiSdkReader(buffer)
+        return DataStreamReader(buffer) if self._options.stream == "data" else AiSdkReader(buffer)
 
 
 class AiSdkReader:

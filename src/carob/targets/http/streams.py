@@ -308,6 +308,11 @@ def event_object(event: ServerEvent, protocol: str) -> dict[str, Json]:
     return payload
 
 
+def as_table(value: Json) -> dict[str, Json]:
+    """An object as it is, anything else as an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
 def event_json(event: ServerEvent, protocol: str) -> Json:
     try:
         return loads(event.data)

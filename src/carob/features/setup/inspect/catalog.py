@@ -48,7 +48,7 @@ INSPECTORS = {
     "browser": Inspector("carob.features.setup.inspect.page.inspect", "inspect_page"),
     "langgraph": Inspector("carob.features.setup.inspect.graphs", "inspect_graph"),
     "http": Inspector("carob.features.setup.inspect.services", "inspect_service", prompts=10),
-    **dict.fromkeys(("python", "command", "openai", "ag-ui", "ai-sdk", "langgraph-server", "a2a"), _PLAIN),
+    **dict.fromkeys(("python", "command", "openai", "ag-ui", "ai-sdk", "chatkit", "langgraph-server", "a2a"), _PLAIN),
 }
 
 

@@ -19,6 +19,7 @@ from carob.features.setup.inspect.drafts import Draft, draft_stream, draft_value
 from carob.features.setup.inspect.events import last_key, read_json
 from carob.features.setup.inspect.inspection import Inspection, Observation, describe_trace, inline, prove_target
 from carob.features.setup.inspect.openapi import CONVERSATION, MESSAGES, PROMPT, paths_of, requests_at
+from carob.features.setup.inspect.protocols import CHATKIT_BODY, hear
 from carob.features.setup.survey.node_source import find_read_fields
 from carob.features.setup.survey.survey import find_node_route
 from carob.model.trace import Trace
@@ -78,6 +79,8 @@ async def inspect_service(config: TargetConfig, prompt: str, *more: str) -> Insp
                 problem = f"{GONE} {_format_request(request)}: start it again, and say what it takes: {BY_HAND}"
                 break
             continue
+        if (spoken := await _speak(config, request, answers, prompts)) is not None:
+            return replace(spoken, sightings=(*described, *spoken.sightings))
         request, answers, uses_ours = await _with_conversation(config, request, answers, prompts)
         inspection = await _draft(config, request, answers, prompts, uses_ours=uses_ours)
         inspection = replace(inspection, sightings=(*described, *inspection.sightings))
@@ -88,6 +91,21 @@ async def inspect_service(config: TargetConfig, prompt: str, *more: str) -> Insp
         return replace(unproved, problem="", sightings=(*unproved.sightings, Observation("not proved", (UNREAD,))))
     observations = (*described, Observation("was refused", tuple(refused)))
     return Inspection(config.name, {"use": use, **options}, observations, None, problem)
+
+
+async def _speak(
+    config: TargetConfig, request: Mapping[str, object], answers: Sequence[Answer], prompts: Sequence[str]
+) -> Inspection | None:
+    """The target of a protocol that was heard in an answer; None if there is none, or it does not understand it."""
+    form = stream_format(*answers[0])
+    protocol = hear(list(_events(form, answers[0][1]))) if form in ("sse", "frames") else None
+    if protocol is None:
+        return None
+    options: dict[str, object] = {**protocol.options, **config.options}
+    spoken = structs.replace(config, kind=protocol.kind, options=options)
+    found = await inspect_plain(spoken, *prompts)
+    heard = Observation("heard", (f"{protocol.title}: a target of the kind {protocol.kind}",))
+    return replace(found, sightings=(heard, *found.sightings)) if found.works else None
 
 
 async def _with_conversation(
@@ -207,6 +225,7 @@ async def _requests(config: TargetConfig) -> tuple[tuple[Observation, ...], list
     usual: list[dict[str, object]] = [{"body": {field: PROMPT}} for field in FIELDS]
     usual.append({"body": {"messages": MESSAGES}})
     usual = _by_source(config, usual)
+    usual.insert(0 if "chatkit" in config.spec.lower() else len(usual), {"body": CHATKIT_BODY})
     usual += [{"form": {field: PROMPT}} for field in FIELDS]
     if not isinstance(document, dict) or "paths" not in document:
         return (), usual

@@ -16,7 +16,7 @@ from carob.features.setup.survey.python_agents import AgentFacts, find_facts
 GRAPH_PACKAGES = ("langgraph", "langchain.agents", "deepagents")
 APPS = frozenset({"FastAPI", "Starlette", "Litestar", "Quart", "Sanic", "Flask"})
 AG_UI = ("to_ag_ui", "AGUIApp", "AGUIAdapter")
-ADAPTERS = {"ag_ui": "ag-ui", "vercel_ai": "ai-sdk"}
+ADAPTERS = {"ag_ui": "ag-ui", "vercel_ai": "ai-sdk", "chatkit": "chatkit"}
 """Parts of the modules whose import says which protocol the routes of a file speak."""
 A2A = ("to_a2a", "A2AStarletteApplication", "A2AFastAPIApplication")
 PROMPT_NAMES = frozenset(
