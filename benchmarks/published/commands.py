@@ -15,6 +15,7 @@ from benchmarks.published import (
     bfcl,
     bfcl_turns,
     coding,
+    criteria,
     gold_coverage,
     graders,
     guard,
@@ -46,6 +47,9 @@ def add_commands(commands: Any) -> None:
     bench.add_argument("--from", dest="clone", type=Path, required=True, metavar="CLONE", help="a clone of it")
     bench.add_argument("--python", required=True, help="a Python that has pandas")
     bench.set_defaults(run=_judge_workbench)
+    decided = commands.add_parser("criteria", help="the share of expectations of public suites that can be decided")
+    decided.add_argument("folders", nargs="+", type=Path, help="folders with promptfoo configurations or evals.json")
+    decided.set_defaults(run=_count_criteria)
     others = commands.add_parser("peers", help="agentevals, DeepEval and pydantic-evals on the same answers")
     for peer in peers.PEERS:
         others.add_argument(f"--{peer.name}", metavar="PYTHON", help=f"a Python that has {peer.name}")
@@ -104,6 +108,13 @@ def add_commands(commands: Any) -> None:
         "--from", dest="clone", type=Path, required=True, help="a clone of laude-institute/terminal-bench-leaderboard"
     )
     sessions.set_defaults(run=_read_sessions)
+
+
+def _count_criteria(given: argparse.Namespace) -> int:
+    for folder in given.folders:
+        print(f"{folder.name}: {criteria.count(criteria.find_suites([folder]))}")
+    print(f"all: {criteria.count(criteria.find_suites(given.folders))}")
+    return 0
 
 
 def _judge_bfcl(given: argparse.Namespace) -> int:
