@@ -21,7 +21,7 @@ def command(suites: tuple[str, ...]) -> int:
     """
     from carob.api import find_project, load_file
     from carob.cli.main import print_error
-    from carob.model.suite import UNJUDGED
+    from carob.model.suite import MEETS, UNJUDGED
     from carob.text.wording import pluralize, visible
 
     sound, project = True, find_project()
@@ -35,8 +35,9 @@ def command(suites: tuple[str, ...]) -> int:
         for warning in suite.warnings:
             print_error(warning)
         names = Counter(spec.name for case in suite.cases for _, spec in case.all_checks)
-        unjudged = names.pop(UNJUDGED, 0)
+        unjudged, criteria = names.pop(UNJUDGED, 0), names.pop(MEETS, 0)
         size = f"{pluralize(len(suite.cases), 'case')}, {pluralize(names.total(), 'check')}"
+        size += f", {criteria} {'criterion' if criteria == 1 else 'criteria'} for people" if criteria else ""
         size += f", {pluralize(unjudged, 'expectation')} not judged" if unjudged else ""
         size += f", {pluralize(len(suite.rules), 'rule')}" if suite.rules else ""
         click.echo(f"{visible(name)}: {visible(f'{suite.format} {suite.version}'.rstrip())}, {size}")

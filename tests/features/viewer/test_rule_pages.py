@@ -59,9 +59,13 @@ def page_of(run: tuple[Index, IndexedRun], rule: str = "") -> str:
 def test_each_rule_is_counted_over_the_conversations(run: tuple[Index, IndexedRun]) -> None:
     index, indexed = run
     rows = {
-        row.id: tuple(row)[1:] for row in rules_page(index, indexed, "", OfRun("", indexed.key, CaseFilter()))["rows"]
+        row.id: (*row[1:6], row.share and row.share.words)
+        for row in rules_page(index, indexed, "", OfRun("", indexed.key, CaseFilter()))["rows"]
     }
-    assert rows == {"look-first": (4, 2, 1, 1, 1), "never wire & run": (0, 0, 0, 0, 5)}
+    assert rows == {
+        "look-first": (4, 2, 1, 1, 1, "66.7% (95% Clopper-Pearson interval 9.4% to 99.2%)"),
+        "never wire & run": (0, 0, 0, 0, 5, None),
+    }
     html = page_of(run)
     assert '<a href="?rule=never%20wire%20%26%20run">never wire &amp; run</a>' in html
     assert "not tested" in html

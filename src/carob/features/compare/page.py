@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from carob.errors import UsageError
 from carob.features.compare.compared_cases import CachedCases
 from carob.features.compare.comparisons import compare
 from carob.features.compare.gates import read_gates
@@ -21,6 +23,7 @@ from carob.reports.html.run_pages import OfRun, PageRequest
 
 MOST_COMPARED: Final = 60
 NAMED: Final = 500
+MOST_RUNS: Final = 200
 LONGEST: Final = 8_000
 SIDE_BY_SIDE: Final = frozenset({*COMPARED, Change.ERRED})
 """What has an answer in both runs to the same question."""
@@ -40,12 +43,27 @@ class PairView(NamedTuple):
     took: str
 
 
+class GroupView(NamedTuple):
+    """Cases in which the same expectation flipped."""
+
+    what: str
+    pairs: list[PairView]
+
+
+class LinkedName(NamedTuple):
+    """A case that is only named, and its page."""
+
+    name: str
+    link: str
+
+
 class ChangeView(NamedTuple):
-    """The cases that went one way: some of them side by side, or named where there is nothing to put side by side."""
+    """The cases that went one way: some of them side by side by what flipped, and the others by name."""
 
     section: ChangeSection
-    pairs: list[PairView]
-    names: list[str]
+    groups: list[GroupView]
+    names: list[LinkedName]
+    left_out: int
 
 
 def compare_page(request: PageRequest) -> dict[str, Any]:
@@ -53,11 +71,19 @@ def compare_page(request: PageRequest) -> dict[str, Any]:
     index, project = request.index, request.project
     base, new = (request.find_run(request.query.get(name, "")) for name in ("base", "new"))
     older, newer = (CachedCases(Path(run.path), index, project) for run in (base, new))
-    comparison = compare(older, newer, read_gates(project, {}, None))
-    view = view_comparison(comparison)
-    return {
+    frame = {
         "heads": [request.head(base), request.head(new)],
         "keys": (base.key, new.key),
+        "runs": index.runs()[:MOST_RUNS],
+    }
+    try:
+        comparison = compare(older, newer, read_gates(project, {}, None))
+    except UsageError as error:  # such as runs without a common case: others can be chosen
+        return {**frame, "problem": str(error)}
+    view = view_comparison(comparison)
+    return {
+        **frame,
+        "problem": "",
         "comparison": comparison,
         "view": view,
         "changes": [*_change_views(index, base, new, view.sections, request.home)],
@@ -68,15 +94,25 @@ def compare_page(request: PageRequest) -> dict[str, Any]:
 def _change_views(
     index: Index, base: IndexedRun, new: IndexedRun, sections: Sequence[ChangeSection], home: str
 ) -> Iterator[ChangeView]:
-    paired = {section.change: section.cases[:MOST_COMPARED] for section in sections if section.change in SIDE_BY_SIDE}
-    names = [case.id for cases in paired.values() for case in cases]
-    places = [(run, index.places(run.key, names)) for run in (base, new)]
     for section in sections:
-        pairs = [
-            _pair_view(case, *(_find_record(index, *numbers, case.id, home) for numbers in places))
-            for case in paired.get(section.change, ())
-        ]
-        yield ChangeView(section, pairs, [] if pairs else [case.id for case in section.cases[:NAMED]])
+        shown = section.cases[:MOST_COMPARED] if section.change in SIDE_BY_SIDE else []
+        named = section.cases[len(shown) :][:NAMED]
+        names = [case.id for case in (*shown, *named)]
+        places = [(run, index.places(run.key, names)) for run in (base, new)]
+        groups: defaultdict[str, list[PairView]] = defaultdict(list)
+        for case in shown:
+            pair = _pair_view(case, *(_find_record(index, *numbers, case.id, home) for numbers in places))
+            groups[case.flips[0].check if case.flips else ""].append(pair)
+        by_size = sorted(groups.items(), key=lambda group: -len(group[1]))
+        links = [LinkedName(case.id, _link_of(places, case.id, home)) for case in named]
+        left_out = section.total - len(shown) - len(named)
+        yield ChangeView(section, [GroupView(*group) for group in by_size], links, left_out)
+
+
+def _link_of(places: Sequence[tuple[IndexedRun, Mapping[str, tuple[int, int]]]], name: str, home: str) -> str:
+    """The page of a case in the new run, or else in the base."""
+    found = next(((run, numbers[name]) for run, numbers in reversed(places) if name in numbers), None)
+    return OfRun(home, found[0].key, CaseFilter()).case(*found[1]) if found else ""
 
 
 def _find_record(

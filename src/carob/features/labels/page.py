@@ -24,6 +24,7 @@ from carob.journal.failures import label
 from carob.journal.index import IndexedRun
 from carob.journal.reader import Journal
 from carob.model.run import CaseRecord
+from carob.model.verdict import ACCEPTED
 from carob.reports.html.calls import json_words
 from carob.reports.html.run_pages import MissingPageError, PageRequest
 from carob.targets.catalog import agent_name
@@ -228,6 +229,12 @@ def _review(asked: PageRequest, run: IndexedRun, sent: Sent) -> None:
 _ACTS: Final = {"label": _label, "skip": _skip, "undo": _undo, "keep": _keep}
 
 
+def _failing_first(record: CaseRecord) -> list[int]:
+    """The checks by their numbers, those that did not pass first."""
+    checks = record.verdict.checks
+    return sorted(range(len(checks)), key=lambda number: checks[number].status in ACCEPTED)
+
+
 def reviews_of_case(asked: PageRequest, record: CaseRecord, run: IndexedRun) -> dict[str, Any]:
     """What people noted on a case: reviews of its checks, and notes of their labels. Whoever sees it is not blind."""
     labels = _labels(asked, run)
@@ -237,7 +244,7 @@ def reviews_of_case(asked: PageRequest, record: CaseRecord, run: IndexedRun) -> 
         _desk(asked, run).session.reveal([item.pair for item in items])
     return {
         "person": asked.person, "run": run.key, "record": record,
-        "checks": [(number, label(record, number)) for number in range(len(record.verdict.checks))],
+        "checks": [(number, label(record, number)) for number in _failing_first(record)],
         "reviews": [one for one in reviews if one.case == record.case.id and one.answer in ("", answer)],
         "notes": [(item.text, line) for item in items for line in index.labels.get(item.pair, ()) if line.note],
     }  # fmt: skip

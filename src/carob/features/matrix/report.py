@@ -162,4 +162,5 @@ def _mark_cell(base: MatrixCell | None, cell: MatrixCell) -> tuple[str, list[str
     shown = side_by_side(before, answer)[1]
     known = {terminal(call, LINE) for call in base.excerpt.calls}
     marked = [escape_text(call) if call in known else f"<ins>{escape_text(call)}</ins>" for call in calls]
-    return shown, marked + [f"<del>{escape_text(call)}</del>" for call in known.difference(calls)]
+    missing = dict.fromkeys(terminal(call, LINE) for call in base.excerpt.calls if terminal(call, LINE) not in calls)
+    return shown, marked + [f'<span class="fine">not called here: {escape_text(call)}</span>' for call in missing]

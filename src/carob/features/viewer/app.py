@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 LARGEST_NUMBER: Final = 1 << 31
+MOST_OTHERS: Final = 200
 LARGEST_BODY: Final = 64 << 10
 ASSET_TYPES: Final = {".css": "text/css", ".js": "text/javascript"}
 LONGEST_WORDS: Final = 500
@@ -109,13 +110,13 @@ class Viewer:
         )
 
     def _others(self, run: IndexedRun) -> list[IndexedRun]:
-        """Runs that this one can be compared with."""
-        others = self._index.runs() if self._compares else []
-        return [other for other in others if other.key != run.key and other.header.suite == run.header.suite][:50]
+        """Runs that this one can be compared with, those of its suite first."""
+        others = [other for other in self._index.runs() if other.key != run.key] if self._compares else []
+        return sorted(others, key=lambda other: other.header.suite != run.header.suite)[:MOST_OTHERS]
 
     def _live(self, run: IndexedRun, start: str) -> Response:
         """The head of a run that goes on, again and again."""
-        head = fragment("run_head")(pages.run_head(run, self._prices))
+        head = fragment("run_head")(self._head(run))
         broke = fragment("broke")(self._index.groups(run.key), OfRun(start, run.key, CaseFilter()), self._catalog)
         headers = {"X-Version": run.version, "X-Ended": str(int(run.ended))}
         return HTMLResponse(_encode(head + broke), headers=headers)
@@ -129,7 +130,7 @@ class Viewer:
         if case is None:
             raise MissingPageError
         strip = pages.strip(self._index, run, at)
-        run_head = pages.run_head(run, self._prices)
+        run_head = self._head(run)
         parts = [self._case_part(part, request, case.record, run) for part in case_parts()]
         strip = strip if len(strip) > 1 else []
         return _page(request, "case.html", case=case, to=to, strip=strip, run=run_head, parts=parts)
@@ -164,9 +165,12 @@ class Viewer:
 
     def rules(self, request: Request) -> Response:
         run = self._run(request)
-        rule = request.query_params.get("rule", "")[:LONGEST_WORDS]
+        rule, start = (
+            request.query_params.get("rule", "")[:LONGEST_WORDS],
+            _number(request.query_params.get("start", "0")),
+        )
         to = OfRun(home(request), run.key, CaseFilter())
-        return self._run_page(request, "rules.html", run, **rules_page(self._index, run, rule, to))
+        return self._run_page(request, "rules.html", run, **rules_page(self._index, run, rule, to, start))
 
     def page_of_feature(self, page: Page, request: Request) -> Response:
         self._index.refresh()
@@ -212,7 +216,10 @@ class Viewer:
         return _page(request, name, 200, templates, key=run.key, run=self._head(run), listed=listed, **context)
 
     def _head(self, run: IndexedRun) -> RunHead:
-        return pages.run_head(run, self._prices)
+        models: dict[str, str] = self._memory.setdefault("models", {})
+        if not models.get(run.key):
+            models[run.key] = pages.seen_model(self._index, run)
+        return pages.run_head(run, self._prices, models[run.key])
 
     def _run(self, request: Request) -> IndexedRun:
         self._index.refresh()

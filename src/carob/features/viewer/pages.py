@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct, structs
 
+from carob.criteria.decide import agent_of
 from carob.features.viewer.run_list import is_live, trouble
 from carob.journal.index import CaseFilter, Index, IndexedRun, Result
 from carob.journal.run_kinds import by_kind, differing, is_same_kind, is_same_suite
@@ -25,9 +26,15 @@ from carob.scoring.figures import pass_percent
 PAGE: Final = 100
 
 
-def run_head(run: IndexedRun, prices: TokenPrices | None) -> RunHead:
+def run_head(run: IndexedRun, prices: TokenPrices | None, model: str = "") -> RunHead:
     """The head of a run's page."""
-    return RunHead(run, run.scores, trouble(run), prices, is_live(run))
+    return RunHead(run, run.scores, trouble(run), prices, is_live(run), model)
+
+
+def seen_model(index: Index, run: IndexedRun) -> str:
+    """The models that were seen in the first case of a run."""
+    record = index.record(run, 0, 0)
+    return agent_of(record.trace, "").model if record is not None else ""
 
 
 def rows(index: Index, run: IndexedRun, chosen: CaseFilter, start: int) -> tuple[list[RowView], int]:

@@ -21,7 +21,7 @@ from carob.reports.case_details import NO_TIMELINE, timelines_of
 from carob.reports.escaping import clip
 from carob.reports.html.calls import MOST_ROOM, CallView, TextRoom, call_views, json_words
 from carob.reports.html.evidence import SCREENSHOT, EvidencePlaces, ScreenView, TurnView, screen_view
-from carob.reports.html.markup import difference, escape_text, has_useful_difference
+from carob.reports.html.markup import difference, escape_text, has_useful_difference, prose
 from carob.reports.html.story import MOST_CALLS
 from carob.reports.suite_lines import CaseSource, SuiteLines
 from carob.scoring.figures import cost_words
@@ -201,10 +201,15 @@ def _check(
 ) -> CheckView:
     expected, observed = clip_long(result.expected), clip_long(result.found)
     mention = pages.mention(result)
-    differs = result.status != Status.PASSED and mention is None and has_useful_difference(expected, observed)
+    differs = (
+        result.status != Status.PASSED
+        and mention is None
+        and not pages.forbids(result)
+        and has_useful_difference(expected, observed)
+    )
     missed = unobserved.find(result.found) if result.status == Status.UNKNOWN else ""
     anchor = anchor_of(record.index, record.repeat)
-    html = escape_text(observed)
+    html = prose(observed)
     if missed:
         html = f'not observed: <a href="#{anchor}-unobserved">{escape_text(missed)}</a>'
     elif mention:
@@ -215,7 +220,7 @@ def _check(
         result=result,
         number=number,
         label=label(record, number),
-        expected=escape_text(expected),
+        expected=prose(expected),
         found=html,
         diff=difference(expected, observed) if differs else "",
         evidence=pages.anchor_for(number),

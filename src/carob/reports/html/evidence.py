@@ -124,6 +124,11 @@ class EvidencePlaces:
         for number, check in enumerate(checks):
             self._place(number, check)
 
+    def forbids(self, check: CheckResult) -> bool:
+        """Whether it says what must not be, so that its words and those that were found are not two of a kind."""
+        known = self._catalog.find(check.name)
+        return check.expected.startswith("not: ") or (known is not None and known.forbids)
+
     def _place(self, number: int, check: CheckResult) -> None:
         at = check.at
         turn = self._turn_of(check)

@@ -21,6 +21,7 @@ _RANK: Final = ("error", "failed", "unknown", "passed")
 _joined = re.compile("(?<=[\u2600-\u27bf\ufe0f\U0001f000-\U0001faff])\u200d(?=[\u2600-\u27bf\U0001f000-\U0001faff])")
 _JOINER: Final = "\ue000"
 _OPEN, _CLOSE = "\x00(", "\x00)"  # around the escape of a hidden character, until the text around it is escaped
+_code: Final = re.compile(r"`([^`\n]{1,300})`")
 _careful = re.compile(r"[^\w .,;:!?()\[\]{}/|*+=#%$@^~-]", re.ASCII)
 LONGEST_MARKDOWN: Final = 16_000
 """What is longer is shown as it is written: some texts take long to read as Markdown."""
@@ -57,6 +58,11 @@ def escape_text(text: str) -> str:
     text = replace_hidden(_joined.sub(_JOINER, text) if joins else text, lambda code: f"{_OPEN}{code}{_CLOSE}")
     text = escape(text).replace(_OPEN, '<span class="unseen">').replace(_CLOSE, "</span>")
     return text.replace(_JOINER, "\u200d") if joins else text
+
+
+def prose(text: str) -> str:
+    """Words of Carob as HTML: what is between backticks is code."""
+    return _code.sub(r"<code>\1</code>", escape_text(text))
 
 
 def escape_body(text: str) -> str:

@@ -15,7 +15,7 @@ import msgspec
 
 from carob.model.run import CaseRecord
 from carob.reports.escaping import encode
-from carob.reports.html.markup import attribute, escape_text
+from carob.reports.html.markup import attribute, escape_text, prose
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -46,6 +46,7 @@ def environment(*further: Path) -> Environment:
     )
     templates.filters |= {function.__name__: function for function in _wordings()}
     templates.filters["text"] = lambda value: Markup(escape_text(str(value)))
+    templates.filters["prose"] = lambda value: Markup(prose(str(value)))
     templates.filters["attr_text"] = lambda value: Markup(attribute(str(value)))
     return templates
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -12,6 +13,7 @@ from msgspec import Struct
 from carob.checks.catalog import CheckCatalog
 from carob.journal.failures import IN_PLACE, NOT_SAID, OF_RUN, Failure, list_failures
 from carob.journal.index import NAMED, Choices, FailureGroup, IndexedRun
+from carob.journal.run_kinds import settings
 from carob.journal.views import RunView
 from carob.model.cost import TokenPrices
 from carob.model.run import CaseRecord, Header, Summary
@@ -63,6 +65,15 @@ class RateView(Struct, frozen=True):
     words: str
 
 
+MOST_SETTINGS: Final = 8
+LONGEST_SETTING: Final = 80
+
+
+def _is_shown(name: str, value: str) -> bool:
+    """Whether a setting says something to a reader: the target has its own place."""
+    return name != "use" and value not in ("", "null", "[]", "{}") and len(value) <= LONGEST_SETTING
+
+
 class RunHead(NamedTuple):
     """A run, and what its page says of it as a whole. `trouble`: why cases are missing."""
 
@@ -71,10 +82,18 @@ class RunHead(NamedTuple):
     trouble: str
     prices: TokenPrices | None
     live: bool = False
+    model: str = ""
+    """The models that were seen in its first case."""
 
     @property
     def name(self) -> str:
         return suite_name(self.record.header)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Which model and which settings ran, as far as they are known."""
+        named = {name: value for name, value in settings(self.record.header).items() if _is_shown(name, value)}
+        return ({"Model": self.model} if self.model else {}) | dict(islice(named.items(), MOST_SETTINGS))
 
 
 def failure_words(group: FailureGroup, catalog: CheckCatalog) -> tuple[str, str]:

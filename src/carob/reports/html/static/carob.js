@@ -173,7 +173,7 @@ const inflate = (id) => {
     });
     more.addEventListener("click", () => (local ? extend() : filterThere(body.rows.length)));
     document.addEventListener("click", (event) => {
-      const group = event.target.closest("a.group");
+      const group = event.target.closest("a.group, a.all-of-group");
       const count = event.target.closest("a.count");
       if (!group && !count) return;
       event.preventDefault();
@@ -318,5 +318,12 @@ const inflate = (id) => {
     wide.addEventListener("scroll", say);
     new ResizeObserver(say).observe(wide);
   }
-  for (const choices of all("form.again-on-change")) choices.addEventListener("change", () => choices.submit());
+  for (const choices of all("form.again-on-change")) choices.addEventListener("change", (event) => { if (event.target.tagName === "SELECT") choices.submit(); });
+  for (const filter of all("[data-filter]")) {
+    filter.addEventListener("input", () => {
+      const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+      for (const row of all(filter.dataset.filter)) row.hidden = !words.every((word) => row.textContent.toLowerCase().includes(word));
+    });
+    filter.form.addEventListener("submit", (event) => { if (document.activeElement === filter) event.preventDefault(); });
+  }
 })();
