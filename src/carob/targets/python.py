@@ -202,6 +202,8 @@ class PythonTarget:
         task = asyncio.current_task()
         try:
             return await self._callee.call(prompt, offered, self._threads)
+        except TargetError:
+            raise
         except BaseException as error:
             if from_outside(error, task, in_thread=not self._callee.is_async):
                 raise

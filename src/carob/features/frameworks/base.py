@@ -17,6 +17,8 @@ class AgentReply(NamedTuple):
     messages: Sequence[Mapping[str, Any]] = ()
     """What its models said and were given in this turn, in any dialect of `providers.messages`."""
     tokens: Tokens | None = None
+    in_code: bool = False
+    """Whether its models ask for tools in code, not by structured calls."""
 
 
 class FrameworkAgent(ABC):
@@ -24,8 +26,8 @@ class FrameworkAgent(ABC):
 
     package: ClassVar[str]
     """The package on PyPI."""
-    module: ClassVar[str]
-    """The module that all of it is below."""
+    modules: ClassVar[tuple[str, ...]]
+    """What all of it is below; the first is there wherever it is installed."""
     classes: ClassVar[tuple[str, ...]]
     """The classes of agents, by their names; the first is the one that most projects have."""
     keeps_conversation: ClassVar[bool] = False
@@ -37,18 +39,20 @@ class FrameworkAgent(ABC):
         self.given = given
         self.conversation_id = conversation_id
 
+    @classmethod
+    def prepare(cls, found: Any) -> Any:
+        """What a spec names, as an agent or as a function that makes one."""
+        return found
+
+    @classmethod
+    def takes(cls, value: object) -> bool:
+        """Whether a value is of one of the classes, which need not be loaded."""
+        kinds = (kind for kind in type(value).__mro__ if kind.__name__ in cls.classes)
+        return any(f"{kind.__module__}.".startswith(f"{module}.") for kind in kinds for module in cls.modules)
+
     @abstractmethod
     def ask(self, prompt: Any) -> Any:
         """The reply to a prompt; an `async def`, or a function that blocks."""
-
-
-def is_of(value: object, module: str, names: Sequence[str]) -> bool:
-    """Whether a value is of one of these classes, which need not be loaded."""
-    return any(kind.__name__ in names and is_below(kind.__module__, module) for kind in type(value).__mro__)
-
-
-def is_below(name: str, module: str) -> bool:
-    return name == module or name.startswith(f"{module}.")
 
 
 def call(id: object, name: str, arguments: object) -> dict[str, object]:
@@ -59,6 +63,10 @@ def call(id: object, name: str, arguments: object) -> dict[str, object]:
 def result(id: object, content: object, *, failed: bool = False) -> dict[str, object]:
     """What a model is given for a call, as a part of a message."""
     return {"type": "tool_result", "tool_call_id": str(id or ""), "content": content, "is_error": failed}
+
+
+def words(text: str) -> dict[str, object]:
+    return {"type": "text", "text": text}
 
 
 def message(role: str, parts: Iterator[object] | Sequence[object]) -> dict[str, object]:

@@ -3,9 +3,21 @@
 from carob.plugins.features import Feature, TargetKind
 
 _TARGET = "carob.features.frameworks.target:FrameworkTarget"
+_PLACE = "carob.features.frameworks."
 KINDS = {
-    "openai-agents": "carob.features.frameworks.openai_agents:OpenAiAgent",
-    "pydantic-ai": "carob.features.frameworks.pydantic_ai:PydanticAgent",
+    "openai-agents": f"{_PLACE}openai_agents:OpenAiAgent",
+    "pydantic-ai": f"{_PLACE}pydantic_ai:PydanticAgent",
+    "adk": f"{_PLACE}adk:AdkAgent",
+    "crewai": f"{_PLACE}crewai:CrewAgent",
+    "llama-index": f"{_PLACE}llama_index:LlamaIndexAgent",
+    "smolagents": f"{_PLACE}smolagents:SmolAgent",
+    "agno": f"{_PLACE}agno:AgnoAgent",
+    "strands": f"{_PLACE}strands:StrandsAgent",
+    "agent-framework": f"{_PLACE}agent_framework:MicrosoftAgent",
+    "autogen": f"{_PLACE}autogen:AutogenAgent",
+    "langchain": f"{_PLACE}langchain:LangChainAgent",
+    "dspy": f"{_PLACE}dspy:DspyProgram",
+    "haystack": f"{_PLACE}haystack:HaystackAgent",
 }
 """The kinds of agents, each with the class that talks to one."""
 FEATURE = Feature(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from carob.features.frameworks.base import AgentReply, FrameworkAgent, call, message, result
+from carob.features.frameworks.base import AgentReply, FrameworkAgent, call, message, result, words
 from carob.model.trace import Tokens
 
 
 class PydanticAgent(FrameworkAgent):
-    package, module = "pydantic-ai", "pydantic_ai"
+    package, modules = "pydantic-ai", ("pydantic_ai",)
     classes = ("Agent", "AbstractAgent")
     _history: Any = None
 
@@ -34,4 +34,4 @@ def _parts(said: Any) -> Iterator[object]:
         elif part.part_kind in ("tool-return", "retry-prompt", "builtin-tool-return") and part.tool_name:
             yield result(part.tool_call_id, part.content, failed=part.part_kind == "retry-prompt")
         elif part.part_kind == "text":
-            yield {"type": "text", "text": part.content}
+            yield words(part.content)

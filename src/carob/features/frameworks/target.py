@@ -15,16 +15,17 @@ from typing import Any
 from msgspec import structs
 
 from carob.errors import ConfigError
+from carob.evidence.merge import WORDS_CAP, merge_calls
 from carob.evidence.model_evidence import read_call
 from carob.evidence.short_form import NO_TELEMETRY
-from carob.features.frameworks.base import AgentReply, FrameworkAgent, is_of
+from carob.features.frameworks.base import AgentReply, FrameworkAgent
 from carob.features.frameworks.feature import KINDS
 from carob.model.suite import Case
 from carob.model.trace import Message, PossibleCall, ToolCall, Trace
 from carob.plugins.code import load_attribute
 from carob.plugins.features import load
 from carob.providers.messages import ChatMessage, read_message
-from carob.targets.base import RunContext
+from carob.targets.base import RunContext, TargetError
 from carob.targets.config import TargetConfig, no_options
 from carob.targets.in_process.agents_sdk import answer_text
 from carob.targets.python import OFFERED, Conversation, PythonTarget
@@ -35,6 +36,7 @@ from carob.text.wording import with_article
 ANSWERED = (
     "{} was answered, but the tool was not seen to run: a hook of the framework or a cache may have answered for it"
 )
+IN_CODE = "the model asks for tools in code, which names one that was not seen to run"
 ONE_CONVERSATION = "the agent itself keeps the conversation: name a function that makes one to run cases side by side"
 GIVEN = "context"
 """The parameter by which a function that makes an agent asks for what the setup hook returned."""
@@ -60,21 +62,18 @@ class FrameworkTarget(PythonTarget):
 
     def _load(self) -> object:
         kind, config = self._kind, self._config
-        if find_spec(kind.module.partition(".")[0]) is None:
+        if find_spec(kind.modules[0].partition(".")[0]) is None:
             message = f"a target of kind {config.kind!r} needs {kind.package}, which is not installed."
             raise ConfigError(message, fix=f"Install it where Carob is: pip install {kind.package}", slug="no-package")
-        found = load_attribute(config.spec, config.root, config.import_path)
-        if not self._is_agent(found) and (not inspect.isroutine(found) or _needs_more(found)):
+        found = kind.prepare(load_attribute(config.spec, config.root, config.import_path))
+        if not kind.takes(found) and (not inspect.isroutine(found) or _needs_more(found)):
             raise self._refuse(found, "is")
         return found
-
-    def _is_agent(self, value: object) -> bool:
-        return is_of(value, self._kind.module, self._kind.classes)
 
     def _refuse(self, value: object, verb: str) -> ConfigError:
         """Say what a value is instead of an agent, and which kind of target it is for."""
         spec, kinds = self._config.spec, {kind: load(place) for kind, place in KINDS.items()}
-        other = next((kind for kind, row in kinds.items() if is_of(value, row.module, row.classes)), "")
+        other = next((kind for kind, row in kinds.items() if row.takes(value)), "")
         wanted = f"{with_article(self._kind.classes[0])} of {self._kind.package}"
         message = f"{spec!r} {verb} {with_article(type(value).__name__)}, and {self._config.kind!r} takes {wanted}."
         fix = f"Name the agent, or a function that makes one; one that answers a prompt is 'python:{spec}'."
@@ -82,11 +81,12 @@ class FrameworkTarget(PythonTarget):
 
     async def _make_agent(self, conversation: Conversation, given: object) -> FrameworkAgent:
         agent = self._found
-        if not self._is_agent(agent):
+        if not self._kind.takes(agent):
             agent = agent(**({GIVEN: given} if GIVEN in inspect.signature(agent).parameters else {}))
             agent = await agent if inspect.isawaitable(agent) else agent
-            if not self._is_agent(agent):
-                raise self._refuse(agent, "returned")
+            if not self._kind.takes(agent):
+                refused = self._refuse(agent, "returned")
+                raise TargetError("config", refused.message, detail=refused.fix)
         return self._kind(agent, given, conversation.id)
 
     async def _ask(self, prompt: Any, conversation: Conversation, context: object) -> object:
@@ -102,16 +102,19 @@ class FrameworkTarget(PythonTarget):
             return super()._read(answer, case, context)
         said = [read_message(message) for message in jsonable(answer.messages)]
         answered = {result.id for message in said for result in message.results if not result.failed}
-        ran = {call.call_id for call in context.recorder.ran_calls}
         calls = list(_requests(said))
-        unseen = {call.name for call in calls if call.id in answered - ran}
+        known = merge_calls(calls, [call.as_call() for call in context.recorder.ran_calls])
+        unseen = {call.name for call in known if call.id in answered and not call.called}
+        possible = [PossibleCall(name, ANSWERED.format(name)) for name in sorted(unseen)]
+        if answer.in_code:
+            possible.append(PossibleCall("\n".join(each.text for each in said)[:WORDS_CAP], IN_CODE, "words"))
         return Trace(
             case_id=case.id,
             input=case.prompt,
             final_message=answer_text(answer.output),
             messages=tuple(Message("assistant", text(each.text)) for each in said if each.text and each.role in SPEAKS),
             tool_calls=tuple(calls),
-            possible_calls=tuple(PossibleCall(name, ANSWERED.format(name)) for name in sorted(unseen)),
+            possible_calls=tuple(possible),
             unobserved={"telemetry": NO_TELEMETRY},
             tokens=answer.tokens,
         )

@@ -269,6 +269,8 @@ def _wrap_stream(row: ToolClass, method: Callable[..., Any]) -> Callable[..., An
             try:
                 async for event in events:
                     last = event
+                    if passage is not None and passage.form.is_result(event):
+                        passage.note_return(event)  # whoever takes it may not come back for the end
                     yield event
             except BaseException as error:
                 if passage is not None:

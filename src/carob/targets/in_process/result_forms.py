@@ -31,6 +31,10 @@ class PlainForm:
         """What the tool gives with this content."""
         return value
 
+    def is_result(self, event: Any) -> bool:
+        """Whether an event of a stream is known to be its result, and so the last one."""
+        return False
+
     def fail(self, error: FaultError) -> Any:
         """Raise the error, or give what the framework gives for it."""
         raise error
@@ -124,6 +128,9 @@ class ToolUseResult(PlainForm):
 
     def fail(self, error: FaultError) -> Any:
         return self._event(f"Error: {error}", "error")
+
+    def is_result(self, event: Any) -> bool:
+        return hasattr(event, "tool_result") or (isinstance(event, dict) and {"toolUseId", "status"} <= event.keys())
 
     def _event(self, value: Any, status: str) -> Any:
         content = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

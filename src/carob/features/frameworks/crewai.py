@@ -1,0 +1,57 @@
+"""`crewai:module:crew`: a Crew, a class made by `@CrewBase`, or an Agent of its own.
+
+The prompt fills the one placeholder of the crew that the setup hook leaves open.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from carob.features.frameworks.base import AgentReply, FrameworkAgent
+from carob.targets.base import TargetError
+from carob.text.wording import join_words
+
+
+class CrewAgent(FrameworkAgent):
+    package, modules = "crewai", ("crewai",)
+    classes = ("Crew", "BaseAgent", "Agent", "LiteAgent")
+    keeps_conversation = True
+
+    def __init__(self, agent: Any, given: Any, conversation_id: str) -> None:
+        super().__init__(agent, given, conversation_id)
+        self._history: list[dict[str, str]] = []
+
+    @classmethod
+    def prepare(cls, found: Any) -> Any:
+        """What `@CrewBase` made is a class whose method gives the crew."""
+        is_class = inspect.isclass(found) and callable(getattr(found, "crew", None))
+        return (lambda: found().crew()) if is_class else found
+
+    def ask(self, prompt: Any) -> AgentReply:
+        if type(self.agent).__name__ == "Crew":
+            done = self.agent.copy().kickoff(inputs=self._inputs(prompt))  # a kickoff fills the placeholders for good
+            said = [each for task in done.tasks_output for each in getattr(task, "messages", ())]
+            return AgentReply(done.pydantic or done.raw, since_last_user(said))
+        self._history.append({"role": "user", "content": prompt})
+        done = self.agent.kickoff(self._history[-1]["content"] if len(self._history) == 1 else [*self._history])
+        self._history.append({"role": "assistant", "content": done.raw})
+        return AgentReply(done.pydantic or done.raw, since_last_user(getattr(done, "messages", ())))
+
+    def _inputs(self, prompt: Any) -> dict[str, Any]:
+        given = dict(self.given) if isinstance(self.given, Mapping) else {}
+        names = sorted(self.agent.fetch_inputs() - given.keys())
+        if len(names) != 1:
+            has = f"{join_words(names, 'and')} are open" if names else "none is open"
+            why = f"the prompt fills one placeholder of the crew's tasks and agents, and {has}"
+            fix = "write {prompt} into a task" if not names else "let the setup hook return a dict with the others"
+            raise TargetError("config", f"{why}: {fix}")
+        return {**given, names[0]: prompt}
+
+
+def since_last_user(messages: Iterable[Any]) -> list[Any]:
+    """What was said after the prompt."""
+    messages = [*messages]
+    last = max((n for n, each in enumerate(messages) if each.get("role") == "user"), default=-1)
+    return messages[last + 1 :]
