@@ -54,7 +54,7 @@ TOOLS = [lookup_order, issue_refund, check_stock]
 def step(messages, one_by_one=False):
     """What the model does next: (words, calls), by the last prompt and what was answered since."""
     last, case, turn = find_turn(messages)
-    if case is None or (turns := case.get("turns", ())) and turn < len(turns) - 1:
+    if case is None or ((turns := case.get("turns", ())) and turn < len(turns) - 1):
         return GREETING, []
     if case["rounds"] is None:
         raise ConnectionError("the model is broken")

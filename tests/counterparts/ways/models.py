@@ -33,6 +33,14 @@ def react(words, calls, request):
     return f"Thought: I need to use a tool.\nAction: {name}\nAction Input: {json.dumps(args)}", []
 
 
+def crew(words, calls, request):
+    """A step of CrewAI's agents before they asked for tools by structured calls."""
+    if not calls:
+        return f"Thought: I now can give a great answer\nFinal Answer: {words}", []
+    name, args = calls[0]
+    return f"Thought: I need a tool.\nAction: {name}\nAction Input: {json.dumps(args)}", []
+
+
 def dspy(words, calls, request):
     """A step of DSPy's ReAct, or the answer that it asks for in the end."""
     if "`next_tool_name`" not in request["messages"][0]["content"]:
@@ -52,8 +60,8 @@ def typed(words, calls, request):
     return (None, calls) if calls else (None, [("final_result", {"text": words})])
 
 
-SPEECHES = {speak.__name__: speak for speak in (call, code, final, react, dspy, plugin, typed)}
-ONE_BY_ONE = (react, dspy)
+SPEECHES = {speak.__name__: speak for speak in (call, code, final, react, crew, dspy, plugin, typed)}
+ONE_BY_ONE = (react, crew, dspy)
 """Agents that ask for one call at a time."""
 USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
 

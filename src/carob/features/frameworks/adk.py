@@ -18,7 +18,7 @@ USER = "carob"
 
 class AdkAgent(FrameworkAgent):
     package, modules = "google-adk", ("google.adk",)
-    classes = ("LlmAgent", "BaseAgent", "BaseNode", "App", "Runner")
+    classes = ("BaseAgent", "BaseNode", "App", "Runner")
     _runner: Any = None
 
     async def ask(self, prompt: Any) -> AgentReply:

@@ -62,7 +62,7 @@ class FrameworkTarget(PythonTarget):
 
     def _load(self) -> object:
         kind, config = self._kind, self._config
-        if find_spec(kind.modules[0].partition(".")[0]) is None:
+        if not _is_installed(kind.modules[0]):
             message = f"a target of kind {config.kind!r} needs {kind.package}, which is not installed."
             raise ConfigError(message, fix=f"Install it where Carob is: pip install {kind.package}", slug="no-package")
         found = kind.prepare(load_attribute(config.spec, config.root, config.import_path))
@@ -118,6 +118,13 @@ class FrameworkTarget(PythonTarget):
             unobserved={"telemetry": NO_TELEMETRY},
             tokens=answer.tokens,
         )
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # of what it is below
+        return False
 
 
 SPEAKS = ("assistant", "response", "model")
