@@ -71,6 +71,7 @@ def command(
     Targets:
       python:module:function    a function, sync or async, that takes a prompt
       langgraph:module:graph    a LangGraph graph, or a function that makes one
+      openai-agents:; pydantic-ai:; adk:; ...   an agent of a framework: module:agent (docs/targets.md)
       http://host/chat          a service that answers JSON or a stream; https:// too
       openai:http://host/v1     a service that speaks OpenAI's protocol
       ag-ui:http://host/agent   an AG-UI agent
