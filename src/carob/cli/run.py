@@ -74,9 +74,8 @@ def command(
       openai-agents:; pydantic-ai:; adk:; ...   an agent of a framework: module:agent (docs/targets.md)
       http://host/chat          a service that answers JSON or a stream; https:// too
       openai:http://host/v1     a service that speaks OpenAI's protocol
-      ag-ui:http://host/agent   an AG-UI agent
+      ag-ui:http://host/agent; a2a:http://host   an AG-UI or A2A agent
       ai-sdk:http://host/chat   a Vercel AI SDK route
-      a2a:http://host           an A2A agent
       langgraph-server:http://host   a LangGraph Server
       browser:http://host/      a web app with a chat, in a real browser
       command:./agent --flag    a program: JSON on stdin, JSON lines on stdout
