@@ -23,7 +23,7 @@ RENAMED = {"Release Radar": "Vercel Deployments"}
 IN_GOLDEN_SETS = "it is about decisions that a database keeps, which the golden sets ask for; the canvas app makes none"
 IN_OTHER_TOOLS = "it says what suites of other tools ask for, which tests/suites holds"
 OTHER_TOOLS = ("answer_text", "json_text", "tool_call_f1", "response_match", "spans", "score_of", "code", "unjudged")
-OTHER_TOOLS += ("meets",)
+OTHER_TOOLS += ("meets", "answer_syntax")
 OF_CODING_AGENTS = (
     "it is about the workspace of a coding agent; the canvas app has none, examples/coding_agent asks for it"
 )
@@ -42,6 +42,7 @@ UNUSED = {
     **dict.fromkeys(WORKSPACE, OF_CODING_AGENTS),
     "asks_for": IN_CAROB_1,
     "trajectory": IN_OTHER_TOOLS,
+    **dict.fromkeys(("retrieved", "no_progress"), "no example agent searches or repeats itself: tests/laws has both"),
     "allocation_valid": IN_GOLDEN_SETS,
     "success_indicators": "it refines allocation_valid",
     "failure_indicators": "it refines allocation_valid",

@@ -88,6 +88,7 @@ def test_the_keys_that_limit_an_agent_are_reached_by_an_operator_of_their_own() 
         "no_leak": "answer-forbidden",
     }
     reaching |= {"only_effects": "tool-forbidden", "no_effect_twice": "tool-doubled"}
+    reaching |= {"no_progress": "tool-doubled", "retrieved": "tool-dropped"}
     reaching |= {"files": "test-touched", "outside": "wrote-outside", "network": "host-reached"}
     reaching |= {"after": "exit-masked", "claims": "exit-masked"}
     for sample in SAMPLES:

@@ -119,6 +119,7 @@ OTHERWISE = {
     "network": "it compares addresses that the system itself noted, which have one spelling",
     "max_tool_calls": "it counts calls of whatever name",
     "max_retries": "it counts calls of whatever name",
+    "no_progress": "it counts calls of whatever name",
     "grounded_numbers": "it looks for numbers, which have a law of their own",
     "answer_text, response_match": "they compare as promptfoo and ADK do, letter by letter",
     "valid_arguments": "a tool under another name is one that does not exist",

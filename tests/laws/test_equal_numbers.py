@@ -144,6 +144,7 @@ def test_every_key_that_takes_phrases_is_tried() -> None:
     named = {name for names in OTHERWISE for name in names.split(", ")}
     tried = {*REQUIRED, *FORBIDDEN, *WHOLE, "assumption_markers_any", "success_indicators", "failure_indicators"}
     structured = {"tool_calls", "trajectory", "answer_text", "json_text", "response_match", "tool_call_f1", "spans"}
+    structured |= {"answer_syntax", "valid_arguments", "ended", "retrieved"}
     assert keys - tried - named - structured <= {
         "score_of",
         "code",

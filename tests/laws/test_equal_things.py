@@ -155,6 +155,24 @@ def _again(wanted: Any, found: Any) -> CaseStatus:
     return CaseStatus.PASS if failed else CaseStatus.FAIL
 
 
+def _polled(wanted: Any, found: Any) -> CaseStatus:
+    calls = [ToolCall("find", {"value": value}, result={"value": value}, success=True) for value in (wanted, found)]
+    failed = status({"no_progress": 2}, called(*calls)) is CaseStatus.FAIL
+    return CaseStatus.PASS if failed else CaseStatus.FAIL
+
+
+def _retrieved(wanted: Any, found: Any) -> CaseStatus:
+    if isinstance(wanted, bool | list | dict | None) or isinstance(found, bool | list | dict | None):
+        return CaseStatus.PASS  # an id is none of these
+    call = ToolCall("find", {}, result={"ids": [found]}, success=True)
+    return status({"retrieved": {"at": "$.ids[*]", "ids": [wanted], "precision": 1}}, called(call))
+
+
+def _optional(wanted: Any, found: Any) -> CaseStatus:
+    expected = {"tool": "find", "optional": {"value": {"$eq": wanted}}}
+    return status({"tool_calls": [expected]}, called(ToolCall("find", {"value": found}, success=True)))
+
+
 def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
@@ -169,6 +187,9 @@ BY_VALUE: Mapping[str, Judge] = {
     "database": _database,
     "no_effect_twice": _twice,
     "max_retries": _again,
+    "no_progress": _polled,
+    "retrieved": _retrieved,
+    "tool_calls optional": _optional,
 }
 """Checks that compare values."""
 

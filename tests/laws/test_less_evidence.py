@@ -174,6 +174,7 @@ ANY_CALL = {
     "tool_requires": ({"tool_requires": {"send_*": ["find"]}}, {"tool_requires": {"*": ["find"]}}),
     "no_effect_twice": ({"no_effect_twice": True},),
     "max_retries": ({"max_retries": 0},),
+    "no_progress": ({"no_progress": 2},),
     "outcome": ({"outcome": "needs_input"}, {"outcome": "graceful_block"}),
     "trajectory": ({"trajectory": {"calls": [], "match": "ordered"}},),
     "tool_call_f1": ({"tool_call_f1": {"tools": ["find"], "threshold": 1.0}},),

@@ -128,6 +128,7 @@ PROHIBITIONS: Mapping[str, tuple[Expected, Expected]] = {
     "max_tool_calls": ({"max_tool_calls": 1}, {"max_tool_calls": 9}),
     "max_calls": ({"max_calls": {"book": 1}}, {"max_calls": {"book": 9, "find": 3}}),
     "max_retries": ({"max_retries": 0}, {"max_retries": 5}),
+    "no_progress": ({"no_progress": 2}, {"no_progress": 9}),
     "max_seconds": ({"max_seconds": 2}, {"max_seconds": 90}),
     "max_first_token_seconds": ({"max_first_token_seconds": 1}, {"max_first_token_seconds": 90}),
     "max_steps": ({"max_steps": 3}, {"max_steps": 90}),

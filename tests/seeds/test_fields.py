@@ -41,6 +41,15 @@ def found(text: str) -> Trace:
     return {"final_message": text, "tool_calls": [{"name": "find", "result": {"rides": 12}, "success": True}]}
 
 
+def hits(*ids: Any) -> Trace:
+    result = {"hits": [{"id": each} for each in ids]}
+    return says("Done.", tool_calls=[{"name": "search", "result": result, "success": True}])
+
+
+def polls(*results: str) -> Trace:
+    return says("Done.", tool_calls=[{"name": "poll", "arguments": {}, "result": each} for each in results])
+
+
 def booked(arguments: Any) -> Trace:
     schema = {"type": "object", "properties": {"day": {"type": "string"}}}
     return says("Done.", tool_calls=[{"name": "book", "arguments": arguments}], tool_schemas={"book": schema})
@@ -116,6 +125,12 @@ ROWS = {
     "tool_calls any_of": Row(
         {"tool_calls": [{"any_of": [{"tool": "book"}, {"tool": "hold"}]}]}, calls("hold"), calls("find"), "tool_calls"
     ),
+    "tool_calls ignore": Row(
+        {"tool_calls": [{"tool": "book", "arguments": {"day": "Mon"}, "ignore": ["*_id"], "optional": {"seats": 1}}]},
+        booked({"day": "Mon", "trace_id": "x", "seats": 1}),
+        booked({"day": "Mon", "seats": 2}),
+        "tool_calls",
+    ),
     "tool_calls last": Row(
         {"tool_calls": [{"tool": "book", "last": True, "success": True, "arguments": {"days": 3}}]},
         says("Done.", tool_calls=[{"name": "book", "arguments": {"days": d}, "success": True} for d in (4, 3)]),
@@ -129,6 +144,21 @@ ROWS = {
     ),
     "tool_calls_none with *": Row({"tool_calls_none": ["drop_*"]}, calls("book_it"), calls("book_it", "Drop-All")),
     "valid_arguments": Row({"valid_arguments": True}, booked({"day": "Mon"}), booked({"date": "Mon"})),
+    "valid_arguments schemas": Row(
+        {"valid_arguments": {"book": {"properties": {"day": {"type": "string"}}}}},
+        says("Done.", tool_calls=[{"name": "book", "arguments": {"day": "Mon"}}]),
+        says("Done.", tool_calls=[{"name": "book", "arguments": {"day": 1}}]),
+        "valid_arguments",
+    ),
+    "ended by": Row({"ended": "length"}, says("So I", ended_by="length"), says("Done.", ended_by="itself")),
+    "retrieved": Row({"retrieved": {"at": "$.hits[*].id", "ids": [7]}}, hits(7, 8), hits(8)),
+    "retrieved precision": Row(
+        {"retrieved": {"tool": "search", "at": "$.hits[*].id", "ids": [7], "recall": 0.5, "precision": 0.5}},
+        hits(7, 8),
+        hits(7, 8, 9),
+        "retrieved",
+    ),
+    "no_progress": Row({"no_progress": 2}, polls("queued", "done"), polls("queued", "queued")),
     "ended": Row({"ended": True}, says("Done.", ended_by="itself"), says("So I", ended_by="length")),
     "asks_for": Row({"asks_for": ["order number"]}, says("What is your order number?"), says("Order number A-17.")),
     "tool_calls_none": Row({"tool_calls_none": ["drop"]}, calls("book"), calls("drop!")),
@@ -305,6 +335,17 @@ ROWS = {
     ),
     "answer_text": Row({"answer_text": [{"contains": "Paris"}]}, says("In Paris."), says("In paris.")),
     "json_text": Row({"json_text": [{"schema": {"required": ["a"]}}]}, says('{"a": 1}'), says('{"b": 1}')),
+    "answer_syntax": Row(
+        {"answer_syntax": [{"language": "xml", "elements": ["a.b"]}]}, says("<a><b>x</b></a>"), says("<a>x</a>")
+    ),
+    "answer_syntax html": Row(
+        {"answer_syntax": [{"language": "html", "part": True}]}, says("A <b>fee</b>"), says("A fee")
+    ),
+    "answer_syntax sql": Row(
+        {"answer_syntax": [{"language": "sql", "dialect": "postgres", "tables": ["rides"], "statements": ["select"]}]},
+        says("SELECT day FROM rides"),
+        says("SELECT day FROM users"),
+    ),
     "tool_call_f1": Row(
         {"tool_call_f1": {"tools": ["find", "book"], "threshold": 1.0}}, calls("find+", "book+"), calls("find+")
     ),

@@ -38,6 +38,8 @@ CORE = (
     _place("trajectory", "tools.order:Trajectory"),
     _place("tool_order", "tools.order:ToolOrder"),
     _place("tool_requires", "tools.order:ToolRequires"),
+    _place("retrieved", "tools.retrieved:Retrieved"),
+    _place("no_progress", "tools.progress:NoProgress"),
     _place("valid_arguments", "tools.validity:ValidArguments"),
     _place("ended", "tools.validity:EndedByItself"),
     _place("asks_for", "answer.phrases:AsksFor"),
@@ -84,6 +86,7 @@ CORE = (
     _place("max_cost_usd", "budgets:MaxCostUsd"),
     _place("answer_text", "answer.text:AnswerText"),
     _place("json_text", "answer.json:JsonText"),
+    _place("answer_syntax", "answer.syntax:AnswerSyntax"),
     _place("response_match", "answer.text:ResponseMatch"),
     _place("tool_call_f1", "tools.names:ToolCallF1"),
     _place("spans", "telemetry:Spans"),
@@ -303,7 +306,7 @@ _CORE_KEYS = {key: place.name for place in _CORE.values() for key in place.keys}
 def _load_own(name: str) -> type[Check]:
     place = _CORE.get(name) or next(place for place in own_places() if place.name == name)
     cls: Any = load(place.loads)
-    if name == "score_of":
+    if name in ("score_of", "code"):
         cls.classes = OWN  # it names others, which are in this catalog as it is
     return cls  # type: ignore[no-any-return]
 

@@ -10,6 +10,7 @@ import sys
 import types
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypedDict, get_type_hints
 
@@ -34,6 +35,13 @@ _KEPT = ("PATH", "HOME", "LANG", "SYSTEMROOT", "TMPDIR")
 """What the code sees of the environment: keys and tokens are none of its business."""
 
 
+class CheckOfCode(TypedDict):
+    """A check of what code makes of the answer."""
+
+    check: Annotated[base.Phrase, Meta(description="The name of the check; docs/checks.md has them.")]
+    args: Annotated[dict[str, Any], Meta(description="Its arguments.")]
+
+
 class CodeRule(TypedDict, total=False):
     """Code that judges the answer, and what it is given."""
 
@@ -45,20 +53,40 @@ class CodeRule(TypedDict, total=False):
     function: Annotated[base.Phrase, Meta(description="The name of the function in the file.")]
     context: Annotated[dict[str, Any], Meta(description="Additional data for the code.")]
     threshold: Annotated[float, Meta(description="The lowest score that passes, if the code returns a number.")]
+    then: Annotated[
+        CheckOfCode, Meta(description="A check that judges what the code returns, as if it were the answer.")
+    ]
     negated: Annotated[Literal[True], Meta(description="Invert the check: it must fail.")]
 
 
-class Code(base.AnswerCheck, Struct, frozen=True):
-    """Code of the suite accepts the answer; without `--trust-code` it is not run, and the check is unknown."""
+class JudgedCheck(Struct, frozen=True):
+    """The check of what the code returns."""
+
+    check: str
+    args: dict[str, Any] = {}
+
+
+class Code(base.AnswerCheck, Struct, frozen=True, dict=True):
+    """Code of the suite accepts the answer, or makes what another check accepts; unknown unless it is trusted."""
 
     name: ClassVar = "code"
     group: ClassVar = Group.QA
     shows: ClassVar = frozenset({Status.UNKNOWN})
     field: ClassVar = base.own_field(
         Annotated[list[CodeRule], Meta(min_length=1)],
-        "Code that judges the answer, one check per entry; it is run only with `--trust-code`.",
+        "Code that judges the answer, one check per entry; it is run only with `--trust-code`. With `then` it prepares "
+        "the answer for another check.",
     )
-    examples: ClassVar = (Example({"language": "python", "code": "'Hi' in output"}, says("Hi"), Status.UNKNOWN),)
+    examples: ClassVar = (
+        Example({"language": "python", "code": "'Hi' in output"}, says("Hi"), Status.UNKNOWN),
+        Example(
+            {"language": "python", "code": "output[1:]", "then": {"check": "answer_text", "args": {"equals": "i"}}},
+            says("Hi"),
+            Status.UNKNOWN,
+        ),
+    )
+    classes: ClassVar[Mapping[str, type[base.Check]]]
+    """The checks that `then` may name. The catalog gives them to it: it is one of them."""
     language: Literal["javascript", "python"]
     code: str = ""
     file: str = ""
@@ -66,35 +94,75 @@ class Code(base.AnswerCheck, Struct, frozen=True):
     context: dict[str, Any] = {}
     threshold: float | None = None
     negated: bool = False
+    then: JudgedCheck | None = None
 
     read = base.read_each()
 
+    @cached_property
+    def inner(self) -> base.Check | None:
+        """The check of what the code returns."""
+        if self.then is None:
+            return None
+        kind, raw = self.classes[self.then.check], msgspec.json.encode(self.then.args)
+        return base.modify(msgspec.json.decode(raw, type=type(self) if kind is Code else kind), raw)
+
     @property
     def description(self) -> str:
-        source = f"{self.file}{f':{self.function}' if self.function else ''}" if self.file else base.excerpt(self.code)
-        return f"{'not: ' if self.negated else ''}{self.language} accepts it: {source}"
+        if self.inner is not None:
+            return f"{self.inner.description}, of what {self.language} makes of the answer: {self._source}"
+        return f"{'not: ' if self.negated else ''}{self.language} accepts it: {self._source}"
+
+    @property
+    def _source(self) -> str:
+        return f"{self.file}{f':{self.function}' if self.function else ''}" if self.file else base.excerpt(self.code)
 
     def validate(self) -> Iterator[CheckProblem]:
         if bool(self.code.strip()) == bool(self.file):
             yield CheckProblem("invalid-value", "give either code or file.")
+        if self.then is None:
+            return
+        if self.negated:
+            yield CheckProblem("no-effect", "negate the check in 'then' instead.", ("negated",))
+        if self.then.check not in self.classes:
+            yield CheckProblem("unknown-check", f"no check is called {self.then.check!r}.", ("then", "check"))
+            return
+        try:
+            inner = self.inner
+        except msgspec.ValidationError as error:
+            yield CheckProblem("invalid-value", f"{self.then.check}: {error}.", ("then", "args"))
+            return
+        for problem in inner.validate() if inner else ():
+            yield problem._replace(path=("then", "args", *problem.path))
 
     def judge(self, trace: Trace) -> CheckResult:
         return self.unknown(UNTRUSTED)
 
 
-class TrustedCode(Code, frozen=True):
+class TrustedCode(Code, frozen=True, dict=True):
     """The same, where the user trusts the code."""
 
     def judge(self, trace: Trace) -> CheckResult:
-        if why := base.unreadable(trace):
-            return self.unknown(why)
+        why = base.unreadable(trace)
+        return self.unknown(why) if why else self._judge(trace, trace.final_message)
+
+    def _judge(self, trace: Trace, output: object) -> CheckResult:
         program = sys.executable if self.language == "python" else shutil.which("node")
         if program is None:
             return self.unknown("node is not installed, and JavaScript cannot be run without it")
-        job = {"output": trace.final_message, "context": self.context, "code": self.code}
+        job = {"output": output, "context": self.context, "code": self.code}
         job |= {"file": os.path.abspath(self.file) if self.file else "", "function": self.function}
         runner = _FOLDER / ("run.py" if self.language == "python" else "run.mjs")
-        return self._read_result(run_job([program, str(runner)], job))
+        answer = run_job([program, str(runner)], job)
+        made = answer.get("result")
+        if self.inner is None or made is None or answer.get("error") is not None:
+            return self._read_result(answer)
+        if isinstance(self.inner, TrustedCode):
+            result = self.inner._judge(trace, made)
+        else:
+            result = self.inner.judge(
+                structs.replace(trace, final_message=made if isinstance(made, str) else json.dumps(made))
+            )
+        return structs.replace(result, name=self.name, group=self.group, expected=self.description, at=None)
 
     def _read_result(self, answer: dict[str, Any]) -> CheckResult:
         result, error = answer.get("result"), answer.get("error")
@@ -244,10 +312,12 @@ class Unjudged(base.Check, Struct, frozen=True):
     )
     examples: ClassVar = (Example({"what": "llm-rubric: is polite"}, says("Gladly."), Status.UNJUDGED),)
     what: str
+    error: bool = False
+    """Whether no tool can judge it: what it asks for does not exist."""
 
     @classmethod
     def read(cls, expected: Expected) -> Iterator[base.CheckRequest]:
         return base.each("unjudged", "what", expected)
 
     def judge(self, trace: Trace) -> CheckResult:
-        return CheckResult(self.name, self.group, Status.UNJUDGED, self.what)
+        return CheckResult(self.name, self.group, Status.ERROR if self.error else Status.UNJUDGED, self.what)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 from unicodedata import normalize
 
@@ -330,26 +331,40 @@ class Each(Matcher, Struct, frozen=True):
 
 
 class Only(Matcher, Struct, frozen=True):
-    """`$only`: an object with these members and no other."""
+    """`$only`: an object with these members and no other, but for `optional` ones and for names that `ignored` has."""
 
     members: Members
+    optional: Mapping[str, Matcher] = {}
+    ignored: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
         return f"only {self.members.words}"
 
     def holds(self, value: object) -> bool:
-        return (
-            isinstance(value, dict)
-            and {*map(nfc, value)} <= {*map(nfc, self.members.members)}
-            and self.members.holds(value)
-        )
+        return isinstance(value, dict) and self.members.holds(value) and not any(self._surplus(value))
 
     def differences(self, value: object, where: str = "") -> Iterator[Difference]:
         yield from self.members.differences(value, where)
-        for name, member in value.items() if isinstance(value, dict) else ():
-            if name not in self.members.members:
-                yield Difference(f"{where}.{name}" if where else name, MISSING.value, format_value(member))
+        for name, expected in self._surplus(value if isinstance(value, dict) else {}):
+            yield Difference(f"{where}.{name}" if where else name, expected, format_value(value[name]))  # type: ignore[index]
+
+    def _is_ignored(self, name: str) -> bool:
+        return any(fnmatchcase(name, nfc(pattern).replace("[", "[[]")) for pattern in self.ignored)
+
+    def _surplus(self, value: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+        """Members that may not be there, or not like this, each with what could be there."""
+        known = {*map(nfc, self.members.members)}
+        allowed = {nfc(name): matcher for name, matcher in self.optional.items()}
+        for name, member in value.items():
+            plain_name = nfc(name)
+            if plain_name in known or self._is_ignored(plain_name):
+                continue
+            optional = allowed.get(plain_name)
+            if optional is None:
+                yield name, MISSING.value
+            elif not optional.holds(member):
+                yield name, f"{optional.words} or nothing"
 
 
 class InAnyOrder(Matcher, Struct, frozen=True):

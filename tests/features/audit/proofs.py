@@ -263,6 +263,7 @@ PROOFS: Mapping[str, Proof] = {
             "tool_calls": [{"tool": "book", "times": 1}],
             "max_calls": {"book": 1},
             "max_tool_calls": 2,
+            "no_progress": 2,
         },
     ),
     "tool-moved": Proof(

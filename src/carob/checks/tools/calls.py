@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict
 import msgspec
 from msgspec import UNSET, Meta, Struct
 
-from carob.checks.base import CheckRequest, ToolCheck, excerpt, out_of_reach, own_field
+from carob.checks.base import CheckRequest, Phrase, ToolCheck, excerpt, out_of_reach, own_field
 from carob.checks.sample_traces import UNSEEN_TOOLS, calls, performs
 from carob.checks.tools.names import describe_calls, nameless, not_ruled_out, why_unseen
 from carob.checks.tools.patterns import CallPattern, Times, WantedCall, assign
@@ -56,6 +56,20 @@ class AlternativeCall(TypedDict):
     success: NotRequired[Annotated[bool, Meta(description="Whether it succeeded.")]]
     result: NotRequired[Annotated[MatchedValue, Meta(description="Its result; matchers are allowed.")]]
     error: NotRequired[Annotated[MatchedValue, Meta(description="The text of its error; matchers are allowed.")]]
+    ignore: NotRequired[
+        Annotated[
+            list[Phrase],
+            Meta(
+                min_length=1,
+                description="No other arguments than `arguments`, but for these names; `*` and `?` are allowed.",
+            ),
+        ]
+    ]
+    optional: NotRequired[
+        Annotated[
+            MatchedMembers, Meta(description="No other arguments than `arguments`, but for these with these values.")
+        ]
+    ]
 
 
 class ExpectedCall(TypedDict):
@@ -76,6 +90,20 @@ class ExpectedCall(TypedDict):
     success: NotRequired[Annotated[bool, Meta(description="Whether it succeeded.")]]
     result: NotRequired[Annotated[MatchedValue, Meta(description="Its result; matchers are allowed.")]]
     error: NotRequired[Annotated[MatchedValue, Meta(description="The text of its error; matchers are allowed.")]]
+    ignore: NotRequired[
+        Annotated[
+            list[Phrase],
+            Meta(
+                min_length=1,
+                description="No other arguments than `arguments`, but for these names; `*` and `?` are allowed.",
+            ),
+        ]
+    ]
+    optional: NotRequired[
+        Annotated[
+            MatchedMembers, Meta(description="No other arguments than `arguments`, but for these with these values.")
+        ]
+    ]
     times: NotRequired[
         Annotated[Often | CallTimes, Meta(description="How often the call is made: a number, or {min, max}.")]
     ]
@@ -157,6 +185,11 @@ class ToolCalls(ToolCheck, Struct, frozen=True, dict=True):
         Example({"tool": "pay", "arguments": {"amount": 40}, "last": True}, UNSEEN_TOOLS, Status.UNKNOWN),
         Example({"any_of": [{"tool": "drop"}, {"tool": "pay", "arguments": {"note": "late"}}]}, PAID, Status.PASSED),
         Example({"any_of": [{"tool": "drop"}, {"tool": "pay", "arguments": {"note": "soon"}}]}, PAID, Status.FAILED),
+        Example({"tool": "pay", "arguments": {"amount": 80}, "ignore": ["n*"]}, PAID, Status.PASSED),
+        Example({"tool": "pay", "arguments": {"amount": 80}, "ignore": ["days"]}, PAID, Status.FAILED),
+        Example({"tool": "pay", "arguments": {"amount": 80}, "optional": {"note": "late"}}, PAID, Status.PASSED),
+        Example({"tool": "pay", "arguments": {"amount": 80}, "optional": {"note": "soon"}}, PAID, Status.FAILED),
+        Example({"tool": "pay", "ignore": ["note"]}, UNCARRIED, Status.UNKNOWN),
         Example({"tool": "book"}, UNSEEN_TOOLS, Status.UNKNOWN),
     )
     tool: str = ""
@@ -169,14 +202,18 @@ class ToolCalls(ToolCheck, Struct, frozen=True, dict=True):
     any_of: tuple[WantedCall, ...] = ()
     last: Any = UNSET
     rivals: Rivals = Rivals()
+    ignore: tuple[str, ...] = ()
+    optional: Any = UNSET
+
+    @cached_property
+    def call(self) -> WantedCall:
+        """What it expects, without its rivals."""
+        return msgspec.convert(self, WantedCall, from_attributes=True)
 
     @cached_property
     def patterns(self) -> tuple[CallPattern, ...]:
         """Its own and those of its rivals."""
-        call = WantedCall(
-            self.tool, self.arguments, self.success, self.result, self.error, self.times, self.never, self.any_of
-        )
-        return tuple(map(CallPattern.of, (*self.rivals.before, call, *self.rivals.after)))
+        return tuple(map(CallPattern.of, (*self.rivals.before, self.call, *self.rivals.after)))
 
     @property
     def pattern(self) -> CallPattern:
@@ -210,12 +247,23 @@ class ToolCalls(ToolCheck, Struct, frozen=True, dict=True):
 
     @property
     def description(self) -> str:
-        with_what = f" with {_format_value(self.arguments)}" if self.arguments is not UNSET else ""
+        with_what = f" with {self._wanted_arguments}" if self._speaks_of_arguments else ""
         gave = f" that gave {_format_value(self.result)}" if self.result is not UNSET else ""
         erred = f" with the error {_format_value(self.error)}" if self.error is not UNSET else ""
         position = f", number {len(self.rivals.before) + 1} of its kind" if self.rivals.before else ""
         which = "no" if self.never else "a" if self.last is UNSET else self._which_last
         return f"{which}{self.pattern.words[1:]}{with_what}{gave}{erred}{self._often}{position}"
+
+    @property
+    def _speaks_of_arguments(self) -> bool:
+        return self.arguments is not UNSET or self.call.are_arguments_exact
+
+    @property
+    def _wanted_arguments(self) -> str:
+        arguments = {} if self.arguments is UNSET else self.arguments
+        optional = f", optional {_format_value(self.optional)}" if self.optional is not UNSET else ""
+        ignored = f", ignoring {', '.join(self.ignore)}" if self.ignore else ""
+        return f"{'only ' if optional or ignored else ''}{_format_value(arguments)}{optional}{ignored}"
 
     @property
     def _which_last(self) -> str:
@@ -246,8 +294,19 @@ class ToolCalls(ToolCheck, Struct, frozen=True, dict=True):
             )
 
     def _misplaced_keys(self) -> Iterator[CheckProblem]:
-        parts = [name for name in ("arguments", "result", "error") if getattr(self, name) is not UNSET]
+        parts = [name for name in ("arguments", "result", "error", "optional") if getattr(self, name) is not UNSET]
         parts += ["success"] if self.success is not None else []
+        parts += ["ignore"] if self.ignore else []
+        for call in self.any_of or (self.call,):
+            if (
+                call.are_arguments_exact
+                and isinstance(call.arguments, dict)
+                and any(k.startswith("$") for k in call.arguments)
+            ):
+                message = (
+                    "a matcher of all arguments. Write each argument with its value next to 'ignore' or 'optional'."
+                )
+                yield CheckProblem("wrong-shape", message, ("arguments",))
         if bool(self.tool) is bool(self.any_of and self.tool != self.pattern.tool):
             yield CheckProblem("wrong-shape", "give either 'tool' or 'any_of'.")
         if self.any_of and parts:

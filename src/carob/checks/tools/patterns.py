@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from carob.matchers.matcher import Difference, Matcher
+from carob.matchers.matcher import Difference, Matcher, Members, Only
 from carob.matchers.reading import matcher
 from carob.model.trace import REMOVED, ToolCall
 from carob.text.tool_names import OR, is_named, is_same_tool
@@ -35,6 +35,23 @@ class WantedCall(Struct, frozen=True, omit_defaults=True):
     times: int | Times | None = None
     never: bool = False
     any_of: tuple[WantedCall, ...] = ()
+    ignore: tuple[str, ...] = ()
+    optional: Any = msgspec.UNSET
+
+    @property
+    def are_arguments_exact(self) -> bool:
+        """Whether the call may have no other arguments than those that are named."""
+        return bool(self.ignore) or self.optional is not msgspec.UNSET
+
+    @property
+    def matched_arguments(self) -> Matcher | None:
+        """What its arguments must be; None if they may be any."""
+        if not self.are_arguments_exact:
+            return None if self.arguments is msgspec.UNSET else matcher(self.arguments)
+        members = {} if self.arguments is msgspec.UNSET else self.arguments
+        optional = {} if self.optional is msgspec.UNSET else self.optional
+        wanted = Members({name: matcher(value) for name, value in members.items()})
+        return Only(wanted, {name: matcher(value) for name, value in optional.items()}, self.ignore)
 
     @property
     def names(self) -> frozenset[str]:
@@ -67,8 +84,12 @@ class CallPattern(Struct, frozen=True):
         if expected.any_of:
             tool = OR.join(dict.fromkeys(call.tool for call in expected.any_of))
             return cls(tool, None, (), expected.least, expected.most, tuple(map(cls.of, expected.any_of)))
-        expected_parts = (("arguments", expected.arguments), ("result", expected.result), ("error", expected.error))
-        parts = tuple((part, matcher(value)) for part, value in expected_parts if value is not msgspec.UNSET)
+        arguments = expected.matched_arguments
+        others = (("result", expected.result), ("error", expected.error))
+        parts = (
+            *((("arguments", arguments),) if arguments else ()),
+            *((part, matcher(value)) for part, value in others if value is not msgspec.UNSET),
+        )
         return cls(expected.tool, expected.success, parts, expected.least, expected.most)
 
     @property

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct, structs
 
-from carob.checks.base import CALLS, Check, excerpt, own_field, read_with
+from carob.checks.base import CALLS, Check, CheckRequest, Phrase, excerpt, own_field
 from carob.checks.sample_traces import calls, performs, says
 from carob.checks.tools.names import describe_calls, why_unseen
-from carob.model.check import Example
+from carob.model.check import CheckProblem, Example, Expected
 from carob.model.suite import Case
 from carob.model.trace import BY_ITSELF, REMOVED, ToolCall, Trace
 from carob.model.verdict import CheckResult, EvidenceLocation, Group, Status
-from carob.providers.base import ending_of
+from carob.providers.base import ending_of, read_ending
 from carob.text.tool_names import find_spellings
 from carob.text.tool_results import parse_result
 from carob.text.wording import did_you_mean
@@ -48,9 +48,9 @@ class ValidArguments(Check, Struct, frozen=True):
     prohibits: ClassVar = True
     description: ClassVar = "calls to existing tools, with arguments that fit their schemas"
     field: ClassVar = own_field(
-        Literal[True],
-        "Every call names an existing tool, with arguments that fit its JSON Schema. A parameter that is not in "
-        "the schema fails, unless the schema allows `additionalProperties`.",
+        Literal[True] | Annotated[dict[Phrase, dict[str, Any]], Meta(min_length=1)],
+        "Every call names an existing tool, with arguments that fit its JSON Schema: that of the agent's tools, or of "
+        "`{tool: schema}`. A parameter that is not in the schema fails, unless it allows `additionalProperties`.",
     )
     examples: ClassVar = (
         Example({}, booking("book", {"day": "Mon", "seats": 2}), Status.PASSED),
@@ -61,11 +61,30 @@ class ValidArguments(Check, Struct, frozen=True):
         Example({}, booking("book", None), Status.UNKNOWN),
         Example({}, booking("look", {}), Status.UNKNOWN),
         Example({}, calls("book"), Status.UNKNOWN),
+        Example({"schemas": BOOK}, performs(ToolCall("book", {"seats": 2}, success=True)), Status.PASSED),
+        Example({"schemas": BOOK}, performs(ToolCall("book", {"seats": "2"}, success=True)), Status.FAILED),
+        Example({"schemas": BOOK}, performs(ToolCall("fly", {}, success=True)), Status.FAILED),
     )
+    schemas: dict[str, dict[str, Any] | None] = {}
 
-    read = read_with()
+    @classmethod
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+        if "valid_arguments" in expected:
+            schemas = expected["valid_arguments"]
+            yield CheckRequest({} if schemas is True else {"schemas": schemas}, ("valid_arguments",))
+
+    def validate(self) -> Iterator[CheckProblem]:
+        for name, schema in self.schemas.items():
+            try:
+                _validator(msgspec.json.encode(schema or {}))
+            except ValueError as error:
+                message = f"the schema of {name!r} cannot be used: {excerpt(str(error))}."
+                yield CheckProblem("bad-schema", message, (name,))
 
     def judge(self, trace: Trace) -> CheckResult:
+        if self.schemas:
+            unobserved = {part: why for part, why in trace.unobserved.items() if part != "tool_schemas"}
+            trace = structs.replace(trace, tool_schemas=self.schemas, unobserved=unobserved)
         if not trace.tool_schemas:
             return self.unknown(trace.why_unobserved("tool_schemas") or NO_SCHEMAS)
         doubts: list[str] = []
@@ -121,28 +140,46 @@ _OPENERS = frozenset(
 
 
 class EndedByItself(Check, Struct, frozen=True):
-    """The agent came to an end by itself: no limit of steps, turns, tokens or recursion cut it off."""
+    """The agent came to an end by itself, or for the given reason: no other limit cut it off."""
 
     name: ClassVar = "ended"
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = frozenset({"ended_by", "metadata"})
-    description: ClassVar = "the agent ended by itself"
     field: ClassVar = own_field(
-        Literal[True], "The agent ended by itself; no limit of steps, turns, tokens or recursion cut it off."
+        Literal[True] | Phrase,
+        "The agent ended by itself; no limit of steps, turns, tokens or recursion cut it off. A text: it ended with "
+        "this finish reason, such as `length`.",
     )
     examples: ClassVar = (
         Example({}, says("Done.", ended_by=BY_ITSELF), Status.PASSED),
         Example({}, says("So I", ended_by="length"), Status.FAILED),
+        Example({"reason": "Length"}, says("So I", ended_by="length"), Status.PASSED),
+        Example({"reason": "length"}, says("Done.", ended_by=BY_ITSELF), Status.FAILED),
+        Example({"reason": "stop"}, says("Done.", ended_by=BY_ITSELF), Status.PASSED),
         Example({}, says("Done."), Status.UNKNOWN),
     )
+    reason: str = BY_ITSELF
 
-    read = read_with()
+    @classmethod
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+        if "ended" in expected:
+            reason = expected["ended"]
+            yield CheckRequest({} if reason is True else {"reason": reason}, ("ended",))
+
+    @property
+    def description(self) -> str:
+        return "the agent ended by itself" if self.reason == BY_ITSELF else f"the agent ended with {self.reason!r}"
 
     def judge(self, trace: Trace) -> CheckResult:
         ending = ending_of(trace)
         if not ending:
             return self.unknown(NO_ENDING)
-        return self.passed("by itself") if ending == BY_ITSELF else self.failed(f"cut off: {ending}")
+        shown = "by itself" if ending == BY_ITSELF else f"cut off: {ending}"
+        return (
+            self.passed(shown)
+            if read_ending(ending).lower() == read_ending(self.reason).lower()
+            else self.failed(shown)
+        )
 
 
 def judges_arguments(case: Case) -> bool:

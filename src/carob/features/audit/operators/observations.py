@@ -10,6 +10,7 @@ from msgspec import structs
 
 from carob.checks.answer.brief import MustAllowOverrideAction
 from carob.checks.page.snapshot import COMPONENTS, CONTROLS, NODE, TALK
+from carob.checks.tools.validity import EndedByItself
 from carob.features.audit.operators.base import Mutant, Operator, Subject
 from carob.model.trace import BY_ITSELF, Trace
 from carob.text.folding import fold
@@ -70,6 +71,8 @@ def cut_off(subject: Subject) -> Iterator[Mutant]:
     if subject.trace.ended_by == BY_ITSELF:
         changed = structs.replace(subject.trace, ended_by="recursion limit")
         yield Mutant(changed, "a limit ended the turn", {"ended": True})
+    elif any(subject.arguments(EndedByItself)):
+        yield Mutant(structs.replace(subject.trace, ended_by=BY_ITSELF), "the agent ended by itself", {})
 
 
 def spans_changed(subject: Subject) -> Iterator[Mutant]:

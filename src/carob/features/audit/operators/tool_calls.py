@@ -194,7 +194,7 @@ OPERATORS = (
         "a tool was called twice",
         "counts tool calls",
         doubled,
-        ("tools_used", "tool_calls", "max_calls", "max_tool_calls"),
+        ("tools_used", "tool_calls", "max_calls", "max_tool_calls", "no_progress"),
     ),
     Operator(
         "tool-moved",
