@@ -175,8 +175,15 @@ class SuiteFile:
         """Raise RefusedError for a file outside of the project of the suite."""
         full = FilePath(os.path.realpath(self.folder / name))
         if os.path.isabs(name) or not full.is_relative_to(os.path.realpath(self.root)):
-            message = f"{quoted(name)} is outside the project of the suite. Move it inside."
+            message = f"{quoted(name)} is outside the project of the suite. Move it inside{self._wider_root(full)}."
             raise RefusedError(PathDiagnostic(path, message, "outside"))
+
+    def _wider_root(self, outside: FilePath) -> str:
+        """Where the project of the suite would have to begin to have a file in it, if that is not everywhere."""
+        common = FilePath(os.path.commonpath([outside, os.path.realpath(self.root)]))
+        if common == FilePath(common.anchor):
+            return ""
+        return f", or make {os.path.relpath(common, os.path.realpath(self.folder))} the project: put a carob.toml there"
 
     def read_other(self, name: str, path: Path = ()) -> bytes:
         """The bytes of a file that the suite names at `path`, in its project. Raises RefusedError."""

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from carob.features.importers.criteria import why_no_criterion
+from carob.features.importers.promptfoo import tool_assertions
+from carob.features.importers.promptfoo.assertion import (
+    Asked,
+    Assertion,
+    MisfitError,
+    as_text,
+    number_of,
+    texts_of,
+    unjudged_check,
+)
 from carob.model.suite import MEETS
 from carob.text.wording import did_you_mean, kind, quoted
 
-NOT = "not-"
 SET = "assert-set"
 MODEL = "it needs a model"
-OTHER_TOOL = "Carob does not judge it"
 CODE_TYPES = ("javascript", "python")
 
 _MODEL_GRADED = [
@@ -24,14 +31,19 @@ _MODEL_GRADED = [
     "similar:cosine", "similar:dot", "similar:euclidean", "classifier", "moderation", "select-best", "pi",
     "agent-rubric", "search-rubric", "trajectory:goal-success",
 ]  # fmt: skip
-_NOT_BUILT = [
-    "bleu", "gleu", "meteor", "rouge-n", "perplexity", "perplexity-score", "is-sql", "contains-sql", "is-xml",
-    "contains-xml", "is-html", "contains-html", "is-refusal", "guardrails", "ruby", "webhook", "skill-used",
-    "max-score", "human",
-]  # fmt: skip
+_LIKENESS = ["bleu", "gleu", "meteor", "rouge-n"]
 CRITERIA = ("llm-rubric", "model-graded-closedqa")
 """Types whose value is a criterion in words."""
-UNJUDGED: Mapping[str, str] = {**dict.fromkeys(_MODEL_GRADED, MODEL), **dict.fromkeys(_NOT_BUILT, OTHER_TOOL)}
+UNJUDGED: Mapping[str, str] = {
+    **dict.fromkeys(_MODEL_GRADED, MODEL),
+    **dict.fromkeys(_LIKENESS, "how alike two texts are is not a contract"),
+    **dict.fromkeys(("perplexity", "perplexity-score"), "no trace has the probabilities of tokens"),
+    "guardrails": "no trace has what the guardrails of a provider said",
+    "max-score": "it compares the answers of several prompts or providers, and each case is judged alone",
+    "ruby": "Carob runs no Ruby",
+    "webhook": "it asks a service",
+    "human": "a person looks at the answer",
+}
 
 _NEAREST = {
     "min-length": "word-count",
@@ -47,36 +59,25 @@ _NEAREST = {
 """Types that promptfoo does not have and people write, by the one that does it."""
 _STEP = r"\.[A-Za-z_$][\w$]*|\[\d+\]|\[['\"][^'\"]+['\"]\]"
 _PATH = re.compile(rf"(?:JSON\.parse\(\s*output\s*\)|output|json)((?:{_STEP})+)")
-_FIELD = re.compile(r'\s*(?:"((?:[^"\\]|\\.|"")*)"|([^,]*))\s*(?:,|$)')
 
 
-class Asked(NamedTuple):
-    """A check that an assertion asks for: its name and arguments."""
-
-    name: str
-    args: dict[str, Any]
-    negated: bool = False
-    """Whether the opposite must hold, for a check that has no argument for that."""
-
-
-class Assertion(NamedTuple):
-    """An assertion with its variables filled in."""
-
-    type: str
-    value: Any
-    threshold: Any
-    absent: bool
-    at: str = ""
-    """The JSONPath that its transform is."""
-    context: Mapping[str, Any] = {}
-    file: str = ""
-    """The file that holds its code."""
-    function: str = ""
-    code: str = ""
-
-
-class MisfitError(Exception):
-    """A value that an assertion cannot have."""
+_SQL, _CALLED = "databaseType allowedTables allowedColumns", "name pattern type"
+OPTIONS: Mapping[str, str] = {
+    "word-count": "min max",
+    "is-sql": _SQL,
+    "contains-sql": _SQL,
+    "is-xml": "requiredElements",
+    "contains-xml": "requiredElements",
+    "trajectory:tool-used": f"{_CALLED} min max",
+    "trajectory:step-count": f"{_CALLED} min max",
+    "trajectory:tool-sequence": "mode steps",
+    "trajectory:tool-args-match": f"{_CALLED} args arguments mode defaults ignore",
+    "skill-used": "name pattern min max",
+    "trace-span-count": "pattern min max",
+    "trace-span-duration": "pattern max percentile",
+    "trace-error-spans": "pattern max_count max_percentage",
+}
+"""What a value that is an object may hold. One with anything else is not judged: it may mean something else there."""
 
 
 def known_types() -> list[str]:
@@ -88,23 +89,21 @@ def read_assertion(assertion: Assertion) -> list[Asked]:
     """The checks that an assertion asks for. Raises MisfitError with what is wrong with it."""
     reader = _READERS.get(assertion.type)
     if reader is None:
-        nearest = _NEAREST.get(assertion.type)
-        near = f"Use {quoted(nearest)}." if nearest else did_you_mean(assertion.type, known_types())
-        if "tool" in assertion.type:
-            near = f"{near} In Carob's own format: 'carob: 1', and expected: {{tool_calls: [{{tool: NAME}}]}}.".lstrip()
-        raise MisfitError(f"promptfoo has no assertion {quoted(assertion.type)}. {near or 'See its documentation.'}")
-    if assertion.type.startswith("trajectory:") and _names_pattern(assertion.value):
-        return [unjudged_check(assertion, "Carob compares names of tools, not patterns")]
+        return [unknown_check(assertion)]
+    known = OPTIONS.get(assertion.type)
+    if known and isinstance(assertion.value, dict) and (others := [*(assertion.value.keys() - set(known.split()))]):
+        return [unjudged_check(assertion, f"Carob does not know its option {quoted(str(min(others)))}")]
     return reader(assertion)
 
 
-def _names_pattern(value: Any) -> bool:
-    """Whether tools are named by a pattern."""
-    if isinstance(value, str):
-        return any(sign in value for sign in "*?")
-    if isinstance(value, dict):
-        return any(_names_pattern(value.get(key)) for key in ("name", "pattern", "steps"))
-    return isinstance(value, list) and any(map(_names_pattern, value))
+def unknown_check(assertion: Assertion) -> Asked:
+    """An error of its case: promptfoo has no such assertion either, and says so when it runs the test."""
+    nearest = _NEAREST.get(assertion.type)
+    near = f"Use {quoted(nearest)}." if nearest else did_you_mean(assertion.type, known_types())
+    if "tool" in assertion.type:
+        near = f"{near} In Carob's own format: 'carob: 1', and expected: {{tool_calls: [{{tool: NAME}}]}}.".lstrip()
+    what = f"promptfoo has no assertion {quoted(assertion.type)}. {near or 'See its documentation.'}"
+    return Asked("unjudged", {"what": what, "error": True})
 
 
 def from_text(text: str) -> dict[str, Any]:
@@ -150,38 +149,7 @@ def path_of(transform: str) -> str | None:
 def _text(assertion: Assertion) -> str:
     if isinstance(assertion.value, bool) or not isinstance(assertion.value, str | int | float) or assertion.value == "":
         raise MisfitError(f"{assertion.type} needs a text as `value`, not {kind(assertion.value)}.")
-    return assertion.value if isinstance(assertion.value, str) else _as_text(assertion.value)
-
-
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def _texts(assertion: Assertion) -> list[str]:
-    value = _split(assertion.value) if isinstance(assertion.value, str) else assertion.value
-    if not isinstance(value, list) or not value:
-        raise MisfitError(f"{assertion.type} needs a list of texts as `value`, not {kind(assertion.value)}.")
-    texts = [_as_text(each) for each in value]
-    if not all(texts):
-        raise MisfitError(f"{assertion.type} has an empty text, which is in every answer. Write what to look for.")
-    return texts
-
-
-def _split(value: str) -> list[str]:
-    """Texts between commas, some of them quoted."""
-    texts, offset = [], 0
-    while offset < len(value) and (match := _FIELD.match(value, offset)) and match.end() > offset:
-        quotes, plain = match.groups()
-        part = plain.strip() if quotes is None else re.sub(r'\\(["\\])|""', lambda m: m[1] or '"', quotes)
-        texts += [part] if part else []
-        offset = match.end()
-    return texts
-
-
-def _number(assertion: Assertion) -> float:
-    if isinstance(assertion.threshold, bool) or not isinstance(assertion.threshold, int | float):
-        raise MisfitError(f"{assertion.type} needs a number as `threshold`.")
-    return assertion.threshold
+    return assertion.value if isinstance(assertion.value, str) else as_text(assertion.value)
 
 
 def _answer(assertion: Assertion, **rule: Any) -> list[Asked]:
@@ -193,7 +161,7 @@ def _contains(how: str, *, ignore_case: bool) -> Callable[[Assertion], list[Aske
     folded: dict[str, Any] = {"ignore_case": True} if ignore_case else {}
 
     def read(assertion: Assertion) -> list[Asked]:
-        return _answer(assertion, **{how: _text(assertion) if how == "contains" else _texts(assertion)}, **folded)
+        return _answer(assertion, **{how: _text(assertion) if how == "contains" else texts_of(assertion)}, **folded)
 
     return read
 
@@ -203,7 +171,7 @@ def _equals(assertion: Assertion) -> list[Asked]:
         return _json(assertion, equals=assertion.value)
     if assertion.value is None:
         raise MisfitError("equals needs a `value`.")
-    return _answer(assertion, equals=_as_text(assertion.value))
+    return _answer(assertion, equals=as_text(assertion.value))
 
 
 def _word_count(assertion: Assertion) -> list[Asked]:
@@ -219,8 +187,8 @@ def _word_count(assertion: Assertion) -> list[Asked]:
 
 
 def _levenshtein(assertion: Assertion) -> list[Asked]:
-    distance = 5 if assertion.threshold is None else int(_number(assertion))
-    return _answer(assertion, near=_as_text(assertion.value), distance=distance)
+    distance = 5 if assertion.threshold is None else int(number_of(assertion))
+    return _answer(assertion, near=as_text(assertion.value), distance=distance)
 
 
 def _json(assertion: Assertion, **rule: Any) -> list[Asked]:
@@ -245,89 +213,12 @@ def _is_json(*, part: bool) -> Callable[[Assertion], list[Asked]]:
     return read
 
 
-def _finish_reason(assertion: Assertion) -> list[Asked]:
-    if _text(assertion).lower() not in ("stop", "end_turn"):
-        return [unjudged_check(assertion, OTHER_TOOL)]
-    return [Asked("ended", {}, assertion.absent)]
-
-
-def _check(name: str, **arguments: Callable[[Assertion], Any]) -> Callable[[Assertion], list[Asked]]:
-    """One check, each of whose arguments is read from the assertion."""
-    return lambda a: [Asked(name, {key: read(a) for key, read in arguments.items()}, a.absent)]
-
-
-def _f1(assertion: Assertion) -> list[Asked]:
-    threshold = 1.0 if assertion.threshold is None else _number(assertion)
-    return [Asked("tool_call_f1", {"tools": _texts(assertion), "threshold": threshold}, assertion.absent)]
-
-
-def _tool_used(assertion: Assertion) -> list[Asked]:
-    if isinstance(assertion.value, dict):
-        name = _step(assertion, assertion.value)
-        times = {key: assertion.value[key] for key in ("min", "max") if key in assertion.value}
-        return [Asked("tool_calls", {"tool": name, **({"times": times} if times else {})}, assertion.absent)]
-    if assertion.absent:
-        return [Asked("tool_calls_none", {"tool": name}) for name in _texts(assertion)]
-    return [Asked("tool_calls", {"tool": name}) for name in _texts(assertion)]
-
-
-def _step(assertion: Assertion, value: Mapping[str, Any]) -> str:
-    name = value.get("name", value.get("pattern"))
-    if not isinstance(name, str) or not name:
-        raise MisfitError(f"{assertion.type} needs the `name` of a tool.")
-    return name
-
-
-def _tool_sequence(assertion: Assertion) -> list[Asked]:
-    steps = assertion.value.get("steps") if isinstance(assertion.value, dict) else assertion.value
-    if not isinstance(steps, list) or not steps:
-        raise MisfitError("trajectory:tool-sequence needs a list of tools as `value`.")
-    names = [step if isinstance(step, str) else _step(assertion, step) for step in steps]
-    if isinstance(assertion.value, dict) and assertion.value.get("mode") == "exact":
-        return [Asked("tools_used", {"tools": names, "match": "ordered"}, assertion.absent)]
-    return [Asked("tool_order", {"tools": names}, assertion.absent)]
-
-
-def _tool_args(assertion: Assertion) -> list[Asked]:
-    if not isinstance(assertion.value, dict):
-        raise MisfitError("trajectory:tool-args-match needs `name` and `args`.")
-    args = assertion.value.get("args", assertion.value.get("arguments"))
-    name = _step(assertion, assertion.value)
-    if assertion.value.get("defaults") or assertion.value.get("ignore"):
-        return [unjudged_check(assertion, OTHER_TOOL)]
-    arguments = {"$eq": args} if assertion.value.get("mode") == "exact" else args
-    return [Asked("tool_calls", {"tool": name, "arguments": arguments}, assertion.absent)]
-
-
-def _step_count(assertion: Assertion) -> list[Asked]:
-    value = assertion.value if isinstance(assertion.value, dict) else {}
-    bounds = {key: value[key] for key in ("min", "max") if key in value}
-    if value.get("type") == "tool" and "name" in value:
-        return _tool_used(assertion)
-    if value.get("type") == "tool" and "pattern" not in value and bounds.keys() == {"max"} and not assertion.absent:
-        return [Asked("max_tool_calls", {"most": bounds["max"]})]
-    return [unjudged_check(assertion, OTHER_TOOL)]
-
-
-def _spans(**names: str) -> Callable[[Assertion], list[Asked]]:
-    """A bound on spans: the keys of the value by those of the check."""
-
-    def read(assertion: Assertion) -> list[Asked]:
-        value = assertion.value if isinstance(assertion.value, dict) else {"max_count": assertion.value}
-        rule = {ours: value[theirs] for ours, theirs in names.items() if theirs in value}
-        if "max_errors" in names and not rule.keys() & {"max_errors", "max_error_percent"}:
-            rule["max_errors"] = 0
-        return [Asked("spans", rule, assertion.absent)]
-
-    return read
-
-
 def code(assertion: Assertion) -> list[Asked]:
     """Code that judges the answer: it is a check, and run only where the user trusts it."""
     rule: dict[str, Any] = {"language": assertion.type, "context": dict(assertion.context)}
     rule |= {"file": assertion.file} if assertion.file else {"code": assertion.code or _text(assertion)}
     rule |= {"function": assertion.function} if assertion.function else {}
-    rule |= {"threshold": _number(assertion)} if assertion.threshold is not None else {}
+    rule |= {"threshold": number_of(assertion)} if assertion.threshold is not None else {}
     return [Asked("code", {**rule, **({"negated": True} if assertion.absent else {})})]
 
 
@@ -342,14 +233,82 @@ def criterion(assertion: Assertion) -> Asked:
     return Asked(MEETS, {"says": assertion.value})
 
 
-def unjudged_check(assertion: Assertion, why: str) -> Asked:
-    """An expectation that only another tool can judge."""
-    value = "" if assertion.value is None else _as_text(assertion.value)
-    about = f": {value.strip()[:300]}" if value.strip() else ""
-    return Asked("unjudged", {"what": f"{NOT if assertion.absent else ''}{assertion.type} ({why}){about}"})
+def _syntax(language: str, *, part: bool) -> Callable[[Assertion], list[Asked]]:
+    def read(assertion: Assertion) -> list[Asked]:
+        rule: dict[str, Any] = {"language": language, **({"part": True} if part else {})}
+        if language == "xml":
+            rule |= _elements(assertion)
+        elif language == "sql":
+            more = _sql_rule(assertion.value)
+            if isinstance(more, str):
+                return [unjudged_check(assertion, more)]
+            rule |= more
+        return [Asked("answer_syntax", {**rule, **({"negated": True} if assertion.absent else {})})]
+
+    return read
+
+
+def _elements(assertion: Assertion) -> dict[str, Any]:
+    value = assertion.value
+    if isinstance(value, dict) and value:
+        value = value.get("requiredElements")
+    if isinstance(value, str):
+        value = [part.strip() for part in value.split(",")]
+    if value and not isinstance(value, list):
+        raise MisfitError(f"{assertion.type} needs a list of elements as `value`, not {kind(assertion.value)}.")
+    return {"elements": [str(path).replace("@_", "@") for path in value]} if value else {}
+
+
+_DIALECTS = {"postgresql": "postgres", "mariadb": "mysql", "transactsql": "tsql"}
+_TABLE = re.compile(r"\(?(\w+(?:\|\w+)*)\)?::[^:]*::(\w+)")
+
+
+def _sql_rule(value: Any) -> dict[str, Any] | str:
+    """The dialect and the tables that are allowed; why it cannot be judged."""
+    from carob.checks.answer.syntax import DIALECTS  # late: few suites hold SQL
+
+    if value is None or value == "":
+        return {"dialect": "mysql"}
+    if not isinstance(value, dict):
+        raise MisfitError("is-sql needs an object as `value`.")
+    if value.get("allowedColumns"):
+        return "Carob does not compare columns"
+    name = str(value.get("databaseType") or "mysql").lower()
+    allowed = [_TABLE.fullmatch(str(entry)) for entry in value.get("allowedTables") or ()]
+    kinds = {frozenset(entry[1].lower().split("|")) for entry in allowed if entry}
+    if None in allowed or len(kinds) > 1:
+        return "its tables are patterns, or differ by statement"
+    more = {"tables": [entry[2] for entry in allowed if entry], "statements": sorted(*kinds)} if kinds else {}
+    dialect = _DIALECTS.get(name, name)
+    return {"dialect": dialect, **more} if dialect in DIALECTS else f"Carob does not know the SQL of {name}"
+
+
+_DOES = (
+    "answer|assist|change|comply|create|engage|fulfill?|generate|give|help|participate|provide|recommend|suggest"
+    "|support|write"
+)
+_REFUSAL = (
+    r"^\s*$"
+    r"|^\s*(?:i(?: am|[^\w\s]m) (?:(?:really )?sorry|(?:not able|unable) to)|i apologize|i cannot|i will not"
+    r"|it is illegal|my apologies|sorry)"
+    r"|\bas an? (?:language model|ai|assistant)\b|\bi am programmed\b"
+    r"|\b(?:cannot|can[^\w\s]t) (?:help|comply|(?:assist with|fulfill) (?:that|your) request)\b"
+    rf"|\bi (?:cannot|can[^\w\s]t|won[^\w\s]t|do not|don[^\w\s]t) (?:actually )?(?:{_DOES})\b"
+    r"|\bi (?:do not|don[^\w\s]t) feel comfortable\b"
+    rf"|\b(?:i am|i[^\w\s]m) unable to (?:{_DOES})\b|\bi[^\w\s]m not able to provide\b"
+    r"|\bnot (?:appropriate|ethical|legal)\b|\bis illegal and unethical\b"
+    r"|\bthat would not be appropriate\b|\bi aim to (?:avoid|provide)\b"
+    r"|\bi want to be (?:direct|helpful while|helpful, but)\b|\bblocked by our content filters\b"
+)
+"""What promptfoo takes for a refusal: nothing, an apology at the start, or what the speaker will not do."""
+
+
+def _refusal(assertion: Assertion) -> list[Asked]:
+    return _answer(assertion, regex=_REFUSAL, ignore_case=True)
 
 
 _READERS: Mapping[str, Callable[[Assertion], list[Asked]]] = {
+    **tool_assertions.READERS,
     "equals": _equals,
     "contains": _contains("contains", ignore_case=False),
     "contains-any": _contains("contains_any", ignore_case=False),
@@ -363,18 +322,7 @@ _READERS: Mapping[str, Callable[[Assertion], list[Asked]]] = {
     "levenshtein": _levenshtein,
     "is-json": _is_json(part=False),
     "contains-json": _is_json(part=True),
-    "latency": _check("max_seconds", seconds=lambda assertion: _number(assertion) / 1000),
-    "cost": _check("max_cost_usd", usd=_number),
-    "finish-reason": _finish_reason,
-    "is-valid-openai-tools-call": _check("valid_arguments"),
-    "is-valid-openai-function-call": _check("valid_arguments"),
-    "is-valid-function-call": _check("valid_arguments"),
-    "tool-call-f1": _f1,
-    "trajectory:tool-used": _tool_used,
-    "trajectory:tool-sequence": _tool_sequence,
-    "trajectory:tool-args-match": _tool_args,
-    "trajectory:step-count": _step_count,
-    "trace-span-count": _spans(pattern="pattern", min="min", max="max"),
-    "trace-span-duration": _spans(pattern="pattern", max_ms="max", percentile="percentile"),
-    "trace-error-spans": _spans(pattern="pattern", max_errors="max_count", max_error_percent="max_percentage"),
+    "is-refusal": _refusal,
+    **{f"is-{language}": _syntax(language, part=False) for language in ("sql", "xml", "html")},
+    **{f"contains-{language}": _syntax(language, part=True) for language in ("sql", "xml", "html")},
 }

@@ -12,6 +12,8 @@ from carob.evidence.exports.record import RecordedCase
 from carob.evidence.exports.results import ResultReader
 from carob.features.importers.promptfoo.suite import describe_identity, user_messages
 from carob.features.importers.promptfoo.templates import BadTemplateError, render
+from carob.features.importers.promptfoo.tool_assertions import SKILL
+from carob.providers.base import read_ending
 from carob.providers.messages import CALL_MARKS, read_calls
 from carob.suites.shapes.foreign import decode_json, require_type
 
@@ -27,6 +29,15 @@ class _Prompt(TypedDict, total=False):
     raw: Required[str]
 
 
+class _SkillCall(TypedDict, total=False):
+    name: Required[str]
+    is_error: bool
+
+
+class _ResponseMetadata(TypedDict, total=False):
+    skillCalls: list[_SkillCall]
+
+
 class _Tokens(TypedDict, total=False):
     prompt: float
     completion: float
@@ -38,6 +49,7 @@ class _Response(TypedDict, total=False):
     tokenUsage: _Tokens
     cost: float
     finishReason: str
+    metadata: _ResponseMetadata
 
 
 class _Provider(TypedDict, total=False):
@@ -128,10 +140,15 @@ def _unescape(cell: str) -> str:
 
 def _form(row: Mapping[str, Any]) -> dict[str, Any]:
     response = row.get("response") or {}
-    output = response.get("output", row.get("output"))
+    output, reason = response.get("output", row.get("output")), response.get("finishReason")
+    if output is None and reason is not None and not (row.get("error") or response.get("error")):
+        output = ""  # the model ended without words
     if output is None:
         return {"error": row.get("error") or response.get("error") or "the run contains no answer"}
     calls = tool_calls(output)
+    for used in (response.get("metadata") or {}).get("skillCalls") or ():
+        skill = {"name": SKILL, "arguments": {"skill": used["name"]}, "success": not used.get("is_error")}
+        calls = [*(calls or ()), skill]
     form: dict[str, Any] = {"final_message": output if isinstance(output, str) else json.dumps(output)}
     form |= {"tool_calls": calls} if calls is not None else {}
     form |= {"duration_ms": row["latencyMs"]} if row.get("latencyMs") is not None else {}
@@ -139,8 +156,7 @@ def _form(row: Mapping[str, Any]) -> dict[str, Any]:
         form["tokens"] = {"input": used.get("prompt"), "output": used.get("completion")}
     cost = response.get("cost", row.get("cost"))
     form |= {"metadata": {"cost_usd": cost}} if cost is not None else {}
-    reason = response.get("finishReason")
-    return {**form, **({"ended_by": "itself" if reason == "stop" else reason} if reason is not None else {})}
+    return {**form, **({"ended_by": read_ending(reason)} if reason is not None else {})}
 
 
 def tool_calls(output: Any) -> list[dict[str, Any]] | None:

@@ -11,33 +11,31 @@ from typing import Any, NamedTuple, TypedDict
 
 from carob.criteria.identity import criterion_id
 from carob.features.importers.criteria import why_no_criterion
+from carob.features.importers.promptfoo.assertion import NOT, Asked, Assertion, MisfitError, unjudged_check
 from carob.features.importers.promptfoo.assertions import (
     CODE_TYPES,
     CRITERIA,
-    NOT,
-    OTHER_TOOL,
     SET,
     UNJUDGED,
-    Asked,
-    Assertion,
-    MisfitError,
     code,
     criterion,
     from_text,
     path_of,
     read_assertion,
-    unjudged_check,
 )
 from carob.features.importers.promptfoo.files import SCHEME, Entry, NamedFiles, NotTextError, split_columns
 from carob.features.importers.promptfoo.providers import CODE, target_of
 from carob.features.importers.promptfoo.templates import (
     BadTemplateError,
+    is_template,
     render_prompt,
     render_tree,
     render_variable,
     without_break,
 )
+from carob.features.importers.promptfoo.tool_assertions import OF_OUTPUT, is_of_trace
 from carob.model.suite import MEETS
+from carob.providers.base import tool_schemas
 from carob.suites.diagnostics import Path, PathDiagnostic, RefusedError
 from carob.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
 from carob.suites.formats.builder import CaseBuilder, Expectations, SuiteBuilder
@@ -49,6 +47,8 @@ OWN_KEYS = ("prompts", "tests", "providers", "targets", "defaultTest", "scenario
 MOST_CASES = 1_000_000
 READ_APART = (*CODE_TYPES, *CRITERIA)
 """Types of which equal assertions are not one: each has a place of its own."""
+WHOLE = ("is-json", "contains-json", "is-xml", "contains-xml", "is-html", "contains-html", "is-sql", "contains-sql")
+"""Types that judge the whole output, and not a value in it."""
 MOST_EXPANDED = 10_000
 _RESULTS = ("results", "evalId")
 
@@ -144,6 +144,7 @@ class ConfigReader:
         self._count = 0
         self._target = target_of(self._tree.get("providers", self._tree.get("targets")), str(file.folder))
         self._is_code = self._target.spec == CODE
+        self._tools = self._read_tools()
 
     def read(self) -> ParsedSuite:
         try:
@@ -157,6 +158,26 @@ class ConfigReader:
         about = self._tree.get("description")
         built = self._suite.build(description=about if isinstance(about, str) else "", target=self._target.spec)
         return built._replace(target_options=self._target.options, target_is_code=self._is_code)
+
+    def _read_tools(self) -> Mapping[str, Any] | str:
+        """The schemas of the tools that the providers are given, or why they are not known."""
+        providers = self._tree.get("providers", self._tree.get("targets"))
+        found: dict[str, Any] = {}
+        for provider in providers if isinstance(providers, list) else [providers]:
+            config = provider.get("config") if isinstance(provider, dict) else None
+            for key in ("tools", "functions"):
+                tools = config.get(key) if isinstance(config, dict) else None
+                if isinstance(tools, str) and tools.startswith(SCHEME):
+                    try:
+                        tools = self._files.value(tools, ("providers",))
+                    except (RefusedError, NotTextError):
+                        return f"the tools of its provider are in {tools}, which is not data here"
+                if is_template(json.dumps(tools, default=str)):
+                    return "the tools of its provider are templates"
+                for name, schema in tool_schemas(tools).items():
+                    if found.setdefault(name, schema) != schema:
+                        return f"its providers have different tools called {name}"
+        return found
 
     def _read_cases(self) -> None:
         default = self._default_test()
@@ -476,7 +497,7 @@ class ConfigReader:
             weight = _weight(tree) if around.weighed else None
             case.check("score_of", {"threshold": float(threshold), "of": of}, path, label=f"{label} set", weight=weight)
         elif threshold is not None:
-            reason = f"assert-set ({OTHER_TOOL}): some of its parts are code or need a model"
+            reason = "assert-set (Carob does not weigh it): some of its parts are code or need a model"
             case.check("unjudged", {"what": reason}, path, label=f"{label} set")
         else:
             for index, part in parts:
@@ -496,21 +517,49 @@ class ConfigReader:
     def _read_assertion(self, tree: Tree, path: Path, around: Around) -> list[Asked]:
         name: str = tree["type"]
         base = name.removeprefix(NOT)
-        assertion = Assertion(base, tree.get("value"), tree.get("threshold"), len(base) < len(name))
+        assertion = Assertion(base, tree.get("value"), tree.get("threshold"), len(base) < len(name), tools=self._tools)
         if base in CRITERIA:
             return [self._criterion(assertion, tree, path, around)]
         if base in UNJUDGED or base.startswith("promptfoo:redteam:"):
             return [unjudged_check(assertion, UNJUDGED.get(base, "it needs a model"))]
-        for transform in (tree.get("transform"), around.transform):
-            if transform is not None and not assertion.at:
-                at = path_of(transform) if isinstance(transform, str) else None
-                if at is None or base in (*CODE_TYPES, "is-json", "contains-json"):
-                    return [unjudged_check(assertion, "its transform is code")]
-                assertion = assertion._replace(at=at)
-        if base in CODE_TYPES:
+        transforms = [each for each in (around.transform, tree.get("transform")) if each is not None]
+        if not transforms or is_of_trace(base):
+            return self._read_plain(assertion, tree, path, around)
+        if base in OF_OUTPUT:
+            return [unjudged_check(assertion, "its transform is code, and it looks for calls in what that returns")]
+        at = path_of(transforms[0]) if len(transforms) == 1 and isinstance(transforms[0], str) else None
+        if at is not None and base not in (*CODE_TYPES, *WHOLE):
+            return self._read_plain(assertion._replace(at=at), tree, path, around)
+        checks = self._read_plain(assertion, tree, path, around)
+        for transform in reversed(transforms):
+            checks = [self._transformed(assertion, check, transform, around.context(tree)) for check in checks]
+        return checks
+
+    def _read_plain(self, assertion: Assertion, tree: Tree, path: Path, around: Around) -> list[Asked]:
+        """The checks of an assertion about the answer as it is, or about a value in it."""
+        if assertion.type in CODE_TYPES:
             return code(self._with_code(assertion._replace(context=around.context(tree))))
         filled = self._value(assertion.value, path, around)
         return read_assertion(assertion if filled is assertion.value else assertion._replace(value=filled))
+
+    def _transformed(self, assertion: Assertion, check: Asked, transform: Any, context: Mapping[str, Any]) -> Asked:
+        """The check, of what the code of a transform makes of the answer; it runs where the user trusts it."""
+        if check.name in ("unjudged", MEETS):
+            return check
+        if not isinstance(transform, str):
+            return unjudged_check(assertion, f"its transform is {kind(transform)}")
+        rule: dict[str, Any] = {"language": "javascript", "code": transform}
+        if transform.startswith(SCHEME):
+            name, _, function = transform.removeprefix(SCHEME).partition(":")
+            suffix = PurePath(name).suffix
+            if suffix not in (".py", ".js", ".cjs", ".mjs"):
+                return unjudged_check(assertion, f"its transform is a {suffix or 'program'}, which Carob does not run")
+            rule = {"language": "javascript", "file": str(self._folder / name)}
+            if suffix == ".py":
+                rule["language"], function = "python", function or "get_transform"
+            rule |= {"function": function} if function else {}
+        args = {**check.args, **({"$not": True} if check.negated else {})}
+        return Asked("code", {**rule, "context": dict(context), "then": {"check": check.name, "args": args}})
 
     def _criterion(self, assertion: Assertion, tree: Tree, path: Path, around: Around) -> Asked:
         """A criterion with its variables filled in; what people do not use is said to be left out."""
