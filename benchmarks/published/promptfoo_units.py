@@ -1,9 +1,9 @@
 """`python -m benchmarks.published promptfoo-units --from CLONE`: promptfoo's own unit tests as a table of verdicts.
 
-CLONE is a clone of promptfoo/promptfoo with its packages (`npm ci --ignore-scripts`). Its tests of assertions run as they
-are; each handler of an assertion is wrapped as it is loaded, and what it was given and said becomes a row. Carob reads the
-same assertion from a configuration and the same output from results. A row is the same; or not judged, with the reason; or
-neither passes; or wrong, and then the exit code is 1. An option that Carob does not know is not judged from its first day.
+CLONE is a clone of promptfoo/promptfoo with its packages (`npm ci --ignore-scripts`). Its tests of assertions run as
+they are; each handler of an assertion is wrapped as it is loaded, and what it was given and said becomes a row. Carob
+reads the same assertion from a configuration, and the same output from results. A row is the same; or not judged, with
+the reason; or neither passes; or wrong, and then the exit code is 1. A new option is not judged from its first day.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,7 @@ from carob.checks.catalog import catalog_for
 from carob.engine.authoring import read_trace
 from carob.errors import CarobError
 from carob.features.importers.promptfoo.results import PromptfooResults
+from carob.features.importers.promptfoo.tool_assertions import OF_OUTPUT
 from carob.model.suite import UNJUDGED
 from carob.model.trace import SpanNode, ToolCall, Trace
 from carob.model.verdict import Status
@@ -34,6 +36,11 @@ from carob.suites.reading import read_suite
 
 CONFIG = Path(__file__).with_name("promptfoo_units.mjs")
 OF_HANDLERS = {
+    **{
+        f"handle{'I' * fold}Contains{how.title()}": f"{'i' * fold}contains{'-' * bool(how)}{how}"
+        for fold in (0, 1)
+        for how in ("", "any", "all")
+    },
     "handleIsSql": "is-sql",
     "handleContainsSql": "contains-sql",
     "handleIsHtml": "is-html",
@@ -83,8 +90,16 @@ def compare(row: dict[str, Any], number: int) -> Row:
     base = OF_HANDLERS.get(row["handler"]) or row.get("baseType") or written.removeprefix("not-")
     theirs = "error" if "error" in said else "pass" if said.get("pass") is True else "fail"
     about = f"{json.dumps(row.get('value'))[:120]} on {json.dumps(row.get('output'))[:120]}"
+    if base in ("javascript", "python") and _is_replaced(row):
+        return Row(base, theirs, "not judged", "its code is replaced by one of the test", about)
     ours, why = _judge(row, base, number)
     return Row(base, theirs, ours, why, f"row {number}: {about}")
+
+
+def _is_replaced(row: dict[str, Any]) -> bool:
+    """Whether the test gives what code returned, instead of the code."""
+    value = row.get("value")
+    return row.get("replaced") or not isinstance(value, str) or "://" in value or row["handler"] == "handlePython"
 
 
 def _judge(row: dict[str, Any], base: str, number: int) -> tuple[str, str]:
@@ -105,7 +120,7 @@ def _judge(row: dict[str, Any], base: str, number: int) -> tuple[str, str]:
     if any(spec.name == UNJUDGED for spec in case.checks):
         result = next(run_check(check, _NOTHING) for check in checks if check.name == UNJUDGED)
         return ("error" if result.status is Status.ERROR else "not judged"), result.expected
-    results = [run_check(check, _trace(row, case)) for check in checks]
+    results = [run_check(check, _trace(row, base, case)) for check in checks]
     statuses = {result.status for result in results}
     why = next((result.found for result in results if result.status is not Status.PASSED), "")
     for status, name in ((Status.ERROR, "error"), (Status.FAILED, "fail"), (Status.UNJUDGED, "not judged")):
@@ -117,13 +132,17 @@ def _judge(row: dict[str, Any], base: str, number: int) -> tuple[str, str]:
 _NOTHING = Trace(case_id="x", final_message="", tool_calls=())
 
 
-def _trace(row: dict[str, Any], case: Any) -> Trace:
+def _trace(row: dict[str, Any], base: str, case: Any) -> Trace:
     """What the handler was given, as the results of a run have it, with the steps that promptfoo reads in spans."""
-    response = {**(row.get("response") or {}), "output": row.get("output"), "cost": row.get("cost")}
+    is_text = not (OF_OUTPUT | {"is-refusal", "javascript"}) & {str((row.get("assertion") or {}).get("type")), base}
+    output = row.get("outputString") if is_text and row.get("outputString") is not None else row.get("output")
+    response = {**(row.get("response") or {}), "output": output, "cost": row.get("cost")}
     entry = {"prompt": "ask", "response": {key: value for key, value in response.items() if value is not None}}
     entry |= {"latencyMs": row["latencyMs"]} if row.get("latencyMs") is not None else {}
     (recorded,) = PromptfooResults().read([entry])
     trace = read_trace(dict(recorded.form), case)
+    if output is None:
+        return trace
     if row.get("spans") is None:
         return trace
     calls = [
@@ -144,7 +163,17 @@ _TIMES = (("started_at", "startTime"), ("ended_at", "endTime"))
 
 
 def _has_failed(span: dict[str, Any]) -> bool:
-    return span.get("statusCode") == 2
+    """Whether promptfoo takes a span for one with an error: which signs count is not what is compared here."""
+    status, attributes = span.get("statusCode") or 0, span.get("attributes") or {}
+    signs = (attributes.get(key) for key in ("error", "exception", "failed", "failure"))
+    return (
+        status == 2
+        or max(status, float(attributes.get("http.status_code") or 0)) >= 400
+        or any(sign in (True, "true") or isinstance(sign, dict) for sign in signs)
+        or "ERROR" in (attributes.get("otel.status_code"), attributes.get("status.code"))
+        or re.search("error|fail|exception|timeout|abort", str(span.get("statusMessage") or ""), re.IGNORECASE)
+        is not None
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

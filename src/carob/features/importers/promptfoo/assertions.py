@@ -213,8 +213,14 @@ def _is_json(*, part: bool) -> Callable[[Assertion], list[Asked]]:
     return read
 
 
+_NOT_GIVEN = re.compile(r"\bcontext(?:\??\.|\[['\"])(?:trace|logProbs|providerResponse|provider|test|metadata)\b")
+"""What promptfoo gives to code, and a check does not have."""
+
+
 def code(assertion: Assertion) -> list[Asked]:
     """Code that judges the answer: it is a check, and run only where the user trusts it."""
+    if isinstance(assertion.code, str) and (reads := _NOT_GIVEN.search(assertion.code)):
+        return [unjudged_check(assertion, f"its code reads {reads[0]}, which Carob does not give it")]
     rule: dict[str, Any] = {"language": assertion.type, "context": dict(assertion.context)}
     rule |= {"file": assertion.file} if assertion.file else {"code": assertion.code or _text(assertion)}
     rule |= {"function": assertion.function} if assertion.function else {}

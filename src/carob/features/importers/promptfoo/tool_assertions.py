@@ -86,9 +86,9 @@ def _tool_args(assertion: Assertion) -> list[Asked]:
     if not isinstance(value, dict) or not {"args", "arguments"} & value.keys():
         raise MisfitError("trajectory:tool-args-match needs `name` and `args`.")
     name, wanted = _step(assertion, value), value.get("args", value.get("arguments"))
-    ignored = value.get("ignore") or []
+    ignored = value.get("ignore", [])
     ignored = [ignored] if isinstance(ignored, str) else ignored
-    defaults, is_exact = value.get("defaults") or {}, value.get("mode") == "exact"
+    defaults, is_exact = value.get("defaults", {}), value.get("mode") == "exact"
     if value.get("mode") not in (None, "exact", "partial"):
         raise MisfitError("trajectory:tool-args-match needs 'exact' or 'partial' as its mode.")
     if not isinstance(defaults, dict) or not isinstance(ignored, list) or not all(map(_is_name, ignored)):
@@ -171,7 +171,17 @@ def _valid_calls(assertion: Assertion) -> list[Asked]:
 
 def _open(schema: Any) -> Any:
     """The schema as its own tool reads it, which accepts other parameters where it does not say."""
-    return {"additionalProperties": True, **schema} if isinstance(schema, dict) else schema
+    return {"additionalProperties": True, **_with_plain_types(schema)} if isinstance(schema, dict) else schema
+
+
+def _with_plain_types(schema: Any) -> Any:
+    """A schema with its types in lower case, which Google's are not."""
+    if isinstance(schema, list):
+        return [*map(_with_plain_types, schema)]
+    if not isinstance(schema, dict):
+        return schema
+    plain = {key: _with_plain_types(below) for key, below in schema.items()}
+    return plain | ({"type": plain["type"].lower()} if isinstance(plain.get("type"), str) else {})
 
 
 def _skill_used(assertion: Assertion) -> list[Asked]:
