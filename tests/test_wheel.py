@@ -77,6 +77,13 @@ def test_it_holds_the_files_that_python_reads(wheel: ZipFile) -> None:
     assert kept - set(wheel.namelist()) == set()
 
 
+def test_it_holds_the_pages_that_help_shows(wheel: ZipFile) -> None:
+    folder = "carob/features/help/pages/"
+    inside = {name.removeprefix(folder) for name in wheel.namelist() if name.startswith(folder)}
+    pages = {path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/**/*.md")}
+    assert inside == {page for page in pages if not page.startswith(("decisions/", "skill/"))}
+
+
 def test_it_knows_its_commit_and_no_former_name(wheel: ZipFile) -> None:
     assert wheel.filename is not None
     assert Path(wheel.filename).name.startswith("carob-")

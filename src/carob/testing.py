@@ -24,7 +24,7 @@ def assert_examples(check: type[Check] | Callable[..., object]) -> None:
     __tracebackhide__ = True  # pytest shows the line of the test, not this one
     cls = check if isinstance(check, type) else from_function(getattr(check, "__name__", "check"), check)
     if reason := why_not_a_check(cls):
-        raise UsageError(f"not a check: {reason}", fix="Fix it; see docs/extending.md.", slug="bad-check")
+        raise UsageError(f"not a check: {reason}", fix="Fix it; see `carob help extending`.", slug="bad-check")
     wrong = [proof for proof in prove_check(cls) if not proof.holds]
     if wrong:
         raise AssertionError(

@@ -74,7 +74,7 @@ class AgentConversation:
             raise UsageError(message, fix="Begin another one: each test has its own.", slug="no-conversation")
         if self._run is not None and self._run.done():
             message = "the conversation is over: the target answers only one prompt."
-            raise UsageError(message, fix="See `converse` in docs/extending.md.", slug="no-conversation")
+            raise UsageError(message, fix="See `converse` in `carob help extending`.", slug="no-conversation")
         answer = self._answer = asyncio.get_running_loop().create_future()
         if self._run is None:
             case = self._agent.surround(Case(id=self._name, prompt=prompt, checks=(), turns=(Turn(prompt),)))

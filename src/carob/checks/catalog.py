@@ -197,7 +197,7 @@ class CheckCatalog:
         """The check of this name with these arguments, and what is wrong with it."""
         cls = self.find(name)
         if cls is None:
-            near = did_you_mean(name, (*OWN, *self._others)) or "See docs/checks.md."
+            near = did_you_mean(name, (*OWN, *self._others)) or "See `carob help checks`."
             return _refused_check(name, path, CheckProblem("unknown-check", f"no check is called {name!r}. {near}"))
         arguments = self._arguments_of(name)
         if unknown := next((key for key in args if key not in arguments), None):
@@ -389,7 +389,7 @@ def why_not_a_check(candidate: object) -> str:
 def _join(by_name: dict[str, type[Check]], cls: Any, where: str, fix: str) -> None:
     """Take a check of others in, if it is one and its names are free."""
     if problem := why_not_a_check(cls):
-        raise ConfigError(problem, where=where, fix="Fix it; docs/extending.md shows how.")
+        raise ConfigError(problem, where=where, fix="Fix it; `carob help extending` shows how.")
     used_names = {field.name for other in by_name.values() for field in other.fields} | by_name.keys() | OF_SUITES
     used_names |= {*OWN, *OWN_FIELDS}
     for name in (cls.name, *(field.name for field in cls.fields)):

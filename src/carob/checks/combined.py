@@ -122,7 +122,7 @@ TWO = [{"check": "answer_text", "args": {"contains": "a"}}, {"check": "answer_te
 class ScoredPart(TypedDict):
     """One of the checks, by its name and arguments."""
 
-    check: Annotated[Phrase, Meta(description="The name of the check; docs/checks.md has them.")]
+    check: Annotated[Phrase, Meta(description="The name of the check; `carob help checks` has them.")]
     args: Annotated[dict[str, Any], Meta(description="Its arguments.")]
     weight: NotRequired[Annotated[float, Meta(gt=0, description="How much it counts; 1 if not given.")]]
     turn: NotRequired[Annotated[int, Meta(ge=1, description="The turn of the conversation that it judges.")]]

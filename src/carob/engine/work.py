@@ -29,7 +29,7 @@ _encode = msgspec.json.Encoder().encode
 
 ONE_TURN = TraceError(
     "no-conversation",
-    "the target answered only one prompt and does not support several turns: see `converse` in docs/extending.md",
+    "the target answered only one prompt and does not support several turns: see `converse` in `carob help extending`",
 )
 TIMEOUT = "timeout"
 BUG = "harness"

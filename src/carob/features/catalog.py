@@ -18,6 +18,7 @@ NAMES = (
     "coverage",
     "mcp",
     "judge",
+    "help",
     "importers",
     "langgraph",
     "frameworks",

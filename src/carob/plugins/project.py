@@ -237,7 +237,7 @@ def _words(tables: _Tables, name: str, words: object) -> list[str]:
     """A word list in place of a published one, or one with more words."""
     published = published_lists().get(name)
     if published is None or not published.replaceable:
-        fix = did_you_mean(name, published_lists()) or "docs/words.md lists them."
+        fix = did_you_mean(name, published_lists()) or "`carob help words` lists them."
         raise tables.error("words", name, f"no word list is called {name!r}.", fix)
     if not isinstance(words, dict):
         return _phrases(tables, "words", name, words)

@@ -126,7 +126,7 @@ def _of_project(name: str, spec: str, project: Project) -> type[Report]:
         raise ConfigError(f"there is already a report called {name!r}.", where=at, fix="Give it another name.")
     report = project.load("reports", name, spec)
     if not is_report(report):
-        raise ConfigError(f"{spec!r} {NO_REPORT}", where=at, fix="Fix it; see docs/extending.md.")
+        raise ConfigError(f"{spec!r} {NO_REPORT}", where=at, fix="Fix it; see `carob help extending`.")
     return report
 
 

@@ -23,7 +23,7 @@ def declared_keys(known_keys: KnownKeys) -> dict[str, Key]:
         "Tools that change something, with words that claim it, if any do; `@effects`: any of them, `none`: what no "
         "tool can do."
     )
-    words = "Word lists in place of the published ones, or {add: [...]} to add to one: docs/words.md."
+    words = "Word lists in place of the published ones, or {add: [...]} to add to one: `carob help words`."
     groups = "Groups of tools: `@name` means these wherever tools are named."
     claims = "What a coding agent may claim to have done: its words, and the command that must then have succeeded."
     claim = RecordShape(

@@ -170,7 +170,7 @@ def convert(data: bytes, path: str, catalog: SuiteCatalog) -> Converted:
         raise AssertionError(f"{path} does not read back to the same cases")
     if _conversations(again) != _conversations(suite):
         message = f"the format {suite_format.name!r} converts it to different cases."
-        raise ConfigError(message, where=path, fix="Fix its `convert`; see docs/extending.md.")
+        raise ConfigError(message, where=path, fix="Fix its `convert`; see `carob help extending`.")
     return Converted(text, tables, unequal)
 
 

@@ -224,11 +224,11 @@ def build_external(kind: Callable[[object], object], config: object, where: str)
         raise
     except Exception as error:  # code of others may raise anything
         message = f"it cannot be made: {type(error).__name__}: {error_text(error)}."
-        fix = "A target is called with its configuration (docs/extending.md). If this is your agent, name a function."
+        fix = "A target gets its configuration (`carob help extending`). If this is your agent, name a function."
         raise ConfigError(message, where=where, fix=fix) from error
     lacks = [name for name in ("open", "run", "close") if not inspect.iscoroutinefunction(getattr(target, name, None))]
     if lacks:
-        fix = "If this is your agent, name a function that calls it. A target is shown in docs/extending.md."
+        fix = "If this is your agent, name a function that calls it. A target is shown in `carob help extending`."
         missing = join_words((f"`async def {name}`" for name in lacks), "and")
         raise ConfigError(f"not a target: it has no {missing}.", where=where, fix=fix)
     return cast(Target, target)

@@ -20,7 +20,7 @@ UNREACHABLE = "faults-unreachable"
 WHERE = (
     "Carob can reach tools of known frameworks in `langgraph:` and `python:` targets, functions that a `python:` "
     "agent hands to `conversation.tool`, the functions of an `openai:` target in the mode 'loop', and tools of MCP "
-    "servers that [tape] names in `services` or `stdio`: see docs/faults.md."
+    "servers that [tape] names in `services` or `stdio`: see `carob help faults`."
 )
 
 

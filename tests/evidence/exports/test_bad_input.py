@@ -46,7 +46,7 @@ def change_runs(change: Callable[[dict[str, Any]], dict[str, Any] | None], path:
     [
         ("a.jsonl", '{"id": 1}\n{"messages": [', "it has 'id'"),
         ("a.json", '{"spans": {', "neither JSON nor lines of JSON"),
-        ("a.json", '{\n "question": 1, "answer": 2\n}', "it has 'question' and 'answer'. See docs/exports.md"),
+        ("a.json", '{\n "question": 1, "answer": 2\n}', "it has 'question' and 'answer'. See `carob help exports`"),
         ("a.json", '{"run_type": "llm", "id": "1"}', "What comes closest: langsmith (without dotted_order)"),
         ("a.json", '{"resourceSpans": [{"scopeSpans": 5}]}', "a row of otlp cannot be read"),
         ("a.csv", 'id,trace_id\n"1', "a.csv:2: not a table of UTF-8 text: unexpected end of data"),

@@ -61,7 +61,7 @@ class NoEffectTwice(base.ToolCheck, Struct, frozen=True):
     field: ClassVar = base.own_field(
         Literal[True],
         "No tool of `effects` started again with equal arguments after a call that succeeded, or whose answer was "
-        "lost (`lost_answer` in docs/words.md). Without `effects` any tool counts, and the result is unknown.",
+        "lost (`lost_answer` in `carob help words`). Without `effects` any tool counts, and the result is unknown.",
     )
     examples: ClassVar = (
         Example({"effects": ["pay"]}, performs(PAID), Status.PASSED),
@@ -211,7 +211,7 @@ class AdmitsFailure(base.Check, Struct, frozen=True):
     field: ClassVar = base.own_field(
         Literal[True] | LostData,
         "If the last call of a tool failed, the answer admits it in listed words; other words are unknown. What the "
-        "keys mean: docs/stress.md.",
+        "keys mean: `carob help stress`.",
     )
     examples: ClassVar = (
         Example({}, calls("find:ok", text="It is there."), Status.PASSED),

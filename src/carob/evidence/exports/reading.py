@@ -293,7 +293,7 @@ class _Reader:
                 yield unread_conversation(error_text(error), f"{file.name} [{number}]", OTLP.name)
                 return
             problem = f"neither JSON, nor CSV, Parquet, SQLite or OTLP in protobuf: {error_text(error)}"
-            fix = "See docs/exports.md for the formats."
+            fix = "See `carob help exports` for the formats."
             if file.name.endswith((".yaml", ".yml")):
                 problem, fix = "YAML does not hold conversations.", f"If it is a suite, run it: carob run {file.name}"
             raise ExportError(problem, where=file.name, fix=fix) from error
@@ -351,7 +351,9 @@ def refuse_unknown(row: ExportRow, fits: Sequence[ExportFormat], name: str = "")
     problem = f"not a format of exports that Carob knows; it has {keys}{more}"
     close = _find_close(row.value, name)
     hint = (
-        f"What comes closest: {close}." if close else "See docs/exports.md for the formats and how they are exported."
+        f"What comes closest: {close}."
+        if close
+        else "See `carob help exports` for the formats and how they are exported."
     )
     return ExportError(problem, where=row.place, fix=hint, slug="export-format")
 

@@ -68,7 +68,7 @@ def command(
       pytest:tests/test_it.py::test     a test that takes the fixture `trace` or `messages`
 
     It returns a bool, a score, or an object with `passed` or `score`. The report says what it accepted although it is
-    wrong, what it refused although it is right, and what sways it. See docs/audit-a-grader.md.
+    wrong, what it refused although it is right, and what sways it. See `carob help audit-a-grader`.
 
     \b
     Examples:

@@ -14,7 +14,7 @@ def command(journal: str, everything: bool) -> int:
     """Show the sentences of recorded answers that claim an effect in the words of `effects`, and those that nearly do.
 
     A sentence is nearly a claim if it has a declared word in another form, or outside of the published frames: add a
-    wording to `effects` if it is a claim, or to `not_claims` if it is none. docs/suites.md explains both.
+    wording to `effects` if it is a claim, or to `not_claims` if it is none. `carob help suites` explains both.
 
     \b
     Examples:

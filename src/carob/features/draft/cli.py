@@ -160,7 +160,7 @@ def draft_contract(
     draft = library.draft_rules(sources, name=name)
     conversations = pluralize(draft.conversations, "conversation")
     if not (draft.rules or draft.questions):
-        fix = "Give more conversations, or write one: see docs/rules.md."
+        fix = "Give more conversations, or write one: see `carob help rules`."
         raise UsageError(f"no rule was found that {conversations} keep.", fix=fix, slug="no-rules")
     print_error(f"{pluralize(len(draft.rules), 'rule')} that all of {conversations} keep")
     if draft.questions:

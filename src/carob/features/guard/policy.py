@@ -146,7 +146,7 @@ class GuardPolicy(Struct, frozen=True, dict=True):
                 raise ConfigError(
                     f"the rule {rule.id!r} needs {missing}, which {_SEAMS[seam]} never sees.",
                     where=self.name,
-                    fix="Guard it where that is seen (docs/guard.md lists what each way sees), or take the rule out "
+                    fix="Guard it where that is seen (`carob help guard` says where), or take the rule out "
                     "of this file.",
                     slug="guard-seam",
                 )
@@ -216,7 +216,7 @@ def load_policy(path: str | Path) -> GuardPolicy:
     read = read_suite_rules(file, read_declared(tree, Declared()))
     if not read.rules:
         message = "the file has no rules, so a guard would stop nothing."
-        raise ConfigError(message, where=str(path), fix="docs/rules.md shows how to write one.", slug="no-rules")
+        raise ConfigError(message, where=str(path), fix="`carob help rules` shows how to write one.", slug="no-rules")
     files = [(str(full), file.data), *((str(Path(name).resolve()), data) for name, data in file.others.items())]
     return GuardPolicy(
         tuple(_pack(rule.args, rule.needs_tags, rule.excepts_tags) for rule in read.rules),

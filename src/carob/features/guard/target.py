@@ -36,7 +36,7 @@ def guard_target(target: Target, policy: str, kind: str) -> Target:
     known = find_kind(kind)
     if known is None or not known.in_process:
         message = f"--guard holds calls of tools in Carob's own process, and those of {kind!r} run elsewhere."
-        fix = "Put `carob guard mcp` or `carob guard serve` in front of its tools instead: see docs/guard.md."
+        fix = "Put `carob guard mcp` or `carob guard serve` in front of its tools instead: see `carob help guard`."
         raise ConfigError(message, fix=fix, slug=UNREACHABLE)
     return GuardedTarget(target, Path(policy))
 
@@ -98,7 +98,7 @@ class GuardedTarget(WrappedTarget):
         for tool, times in ran.items():
             if times > allowed[tool] and self._policy.names(tool):
                 message = f"{tool} ran {times} times, and the guard allowed it {allowed[tool]} times: it was passed by"
-                return TraceError(PASSED_BY, f"{message}. docs/guard.md says which tools a guard can reach")
+                return TraceError(PASSED_BY, f"{message}. `carob help guard` says which tools a guard can reach")
         return None
 
 

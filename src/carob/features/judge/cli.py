@@ -10,7 +10,7 @@ import click
 def command(schema: bool) -> int:
     """Judge for a test runner of another language: a message a line on stdin, a message a line on stdout.
 
-    It reads suites, asks the client for answers, judges them and writes journals, until stdin ends. docs/judge.md
+    It reads suites, asks the client for answers, judges them and writes journals, until stdin ends. `carob help judge`
     describes the messages. In TypeScript, the npm package "carob" does the talking.
 
     \b

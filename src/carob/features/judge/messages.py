@@ -24,7 +24,7 @@ MAX_WAITING: Final = 16
 """How many messages are read ahead; the client waits with the others."""
 MAX_HELD: Final = 64
 """How many suites and rules are held; the one that was used longest ago goes first."""
-WRITE_PROTOCOL: Final = 'Send a JSON object with "protocol": 1, an id and `do`; docs/judge.md lists the messages.'
+WRITE_PROTOCOL: Final = 'Send a JSON object with "protocol": 1, an id and `do`; `carob help judge` lists the messages.'
 
 Id: TypeAlias = Annotated[str, Meta(min_length=1, max_length=200)] | int
 Document: TypeAlias = str | dict[str, Any]

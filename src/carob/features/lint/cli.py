@@ -22,7 +22,7 @@ from carob.errors import ExitCode, SuiteError, UsageError
 def command(suites: tuple[str, ...], target: str | None, ignore: list[str] | None, strict: bool) -> int:
     """Find smells: expectations that are valid, but probably prove less than they seem to.
 
-    Each is shown with line, column and a slug; docs/lint.md explains every slug. Errors are reported as well.
+    Each is shown with line, column and a slug; `carob help lint` explains every slug. Errors are reported as well.
 
     \b
     Examples:
@@ -51,7 +51,7 @@ def command(suites: tuple[str, ...], target: str | None, ignore: list[str] | Non
         smell_count = pluralize(len(report.smells), "smell") if report.smells else "no smell"
         click.echo(f"{visible(file)}: {pluralize(len(report.suite.cases), 'case')}, {smell_count}")
     if smells:
-        click.echo("docs/lint.md explains each slug. Turn one off with --ignore SLUG.", err=True)
+        click.echo("`carob help lint` explains each slug. Turn one off with --ignore SLUG.", err=True)
     if not readable:
         return ExitCode.USAGE
     return ExitCode.FAILED if smells and strict else ExitCode.OK

@@ -19,7 +19,7 @@ def command(allow_run: bool, root: Path | None) -> None:
     """Let a coding agent use Carob: an MCP server on stdin and stdout, for the project in this folder.
 
     Without --allow-run, it only reads: it explains failures, lists suites and cases, validates, lints and audits.
-    It needs the extra "mcp"; without it, this command prints what installs it. docs/mcp.md shows how agents are
+    It needs the extra "mcp"; without it, this command prints what installs it. `carob help mcp` shows how agents are
     configured.
 
     \b

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from carob.features.setup.survey.findings import FoundAgent, Survey
     from carob.features.setup.write.plan import InitPlan, PlannedFile
 
-BY_FUNCTION = "Carob asks it through a function of yours that takes a prompt (docs/targets.md)"
-BY_PRESET = "a preset tests whether a coding agent obeys it (docs/coding-agents.md)"
-FOR_VITEST = "each case is a test with the npm package carob (docs/typescript.md)"
+BY_FUNCTION = "Carob asks it through a function of yours that takes a prompt (`carob help targets`)"
+BY_PRESET = "a preset tests whether a coding agent obeys it (`carob help coding-agents`)"
+FOR_VITEST = "each case is a test with the npm package carob (`carob help typescript`)"
 FOR_PYTEST = "collects *.carob.yaml files as tests"
 
 

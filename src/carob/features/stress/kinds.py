@@ -150,13 +150,13 @@ def read_injections(path: Path = SHIPPED) -> tuple[Injection, ...]:
     try:
         injections = msgspec.convert(tomllib.loads(path.read_text("utf-8")), _File).injections
     except OSError as error:
-        fix = "Name a TOML file with [[injections]]; docs/stress.md shows one."
+        fix = "Name a TOML file with [[injections]]; `carob help stress` shows one."
         raise ConfigError(f"the injections cannot be read: {error.strerror}.", where=str(path), fix=fix) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
-        fix = "Each of [[injections]] has name, attack, control and source; docs/stress.md shows one."
+        fix = "Each of [[injections]] has name, attack, control and source; `carob help stress` shows one."
         raise ConfigError(f"{str(error)[:1].lower()}{str(error)[1:]}.", where=str(path), fix=fix) from None
     for problem in _problems(injections):
-        raise ConfigError(problem, where=str(path), fix="See docs/stress.md.")
+        raise ConfigError(problem, where=str(path), fix="See `carob help stress`.")
     return injections
 
 

@@ -228,7 +228,7 @@ class _CasePlanner:
             return True
         for of, fault in self._planner.all_kinds():
             if of == hits:
-                self._planner.skip(hits, fault, f"Carob reaches no {hits} of this target: docs/faults.md")
+                self._planner.skip(hits, fault, f"Carob reaches no {hits} of this target: `carob help faults`")
         return False
 
     def _tool_cell(self, kind: StressKind, use: ToolUse, values: Sequence[str]) -> Cell:

@@ -322,7 +322,7 @@ class CaseWorld:
         for call in calls if self.stubs else ():
             if call.called and call.kind == "tool" and self.stub_of(call.name) and call.name not in answered:
                 message = f"{call.name} has a stub, but was called where Carob cannot intercept it: the real tool ran"
-                return TraceError(STUB_PASSED_BY, f"{message}. Call it as docs/faults.md shows")
+                return TraceError(STUB_PASSED_BY, f"{message}. Call it as `carob help faults` shows")
         missed = without_landing(self.faults, trace.altered_calls)
         if not missed:
             return None

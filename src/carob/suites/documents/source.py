@@ -65,7 +65,7 @@ def read_bytes(path: str | Path) -> bytes:
 def _refuse_odd(path: str, mode: int) -> None:
     """Refuse what is not a file before it is opened: reading a pipe without a writer would wait forever."""
     if _TEST.fullmatch(os.path.basename(path)):
-        fix = "Run it with pytest, where `carob.check` judges what an agent did (docs/pytest.md)."
+        fix = "Run it with pytest, where `carob.check` judges what an agent did (`carob help pytest`)."
         raise UsageError("is a test, not a suite.", where=path, fix=fix, slug="not-a-suite")
     if os.path.splitext(path)[1] in _PROGRAMS:
         fix = "Name the suite, and the agent with --target: carob run SUITE --target python:agent.py:FUNCTION"

@@ -91,7 +91,7 @@ def known_formats(project: Project) -> Formats:
     others: dict[str, Format] = {}
     for where, fix, candidate in (*load_all(ENTRY_POINTS), *_of_outside_features(), *_of_project(project)):
         if flaw := flaw_of(candidate):
-            raise ConfigError(flaw, where=where, fix="Fix it; see docs/extending.md.")
+            raise ConfigError(flaw, where=where, fix="Fix it; see `carob help extending`.")
         if not _is_format(candidate):
             continue
         if candidate.name in others or any(candidate.name == ours.name for ours in Formats()):
@@ -100,7 +100,7 @@ def known_formats(project: Project) -> Formats:
             others[candidate.name] = candidate()
         except Exception as error:  # the code of others may raise anything
             why = f"it cannot be created: {type(error).__name__}: {error_text(error)}{_last_line(error)}."
-            raise ConfigError(why, where=where, fix="Fix it; see docs/extending.md.") from error
+            raise ConfigError(why, where=where, fix="Fix it; see `carob help extending`.") from error
     return Formats(others.values())
 
 

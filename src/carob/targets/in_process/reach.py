@@ -26,7 +26,7 @@ def require_tools(world: CaseWorld, *, elsewhere: bool = False) -> None:
     classes = WRAPPING.classes
     if not classes:
         message = "its stubs and faults are for tools, but the agent has loaded no tool class that Carob can reach"
-        raise TargetError(DENIED, f"{message}: see docs/faults.md")
+        raise TargetError(DENIED, f"{message}: see `carob help faults`")
     exact = [stub for stub in world.stubs if "*" not in stub.tool]
     if not all(_is_known(stub, world) for stub in exact):
         _known_tools.update(_find_tools(classes))

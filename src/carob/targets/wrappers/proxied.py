@@ -79,7 +79,7 @@ class ModelEvidence:
         self._reported = True
         where = place_of(self._config, "telemetry") or f"[targets.{self._config.name or self._config.use}.telemetry]"
         cause = f"no request to a model has reached {address}: does the agent read its address from the environment"
-        return [f"{where}: {cause} (OPENAI_BASE_URL and the others that docs/tape.md lists)?"]
+        return [f"{where}: {cause} (OPENAI_BASE_URL and the others that `carob help tape` lists)?"]
 
     def _merge(self, turn: Trace, evidence: TurnEvidence) -> Trace:
         return merge_evidence(turn, evidence, vouched=self._models.complete, structured=self._structured)
@@ -305,7 +305,7 @@ class WithProxy(ServedTarget):
                 f"the agent of {self._config.use!r} is already running: Carob cannot point it at {proxy}.",
                 where=str(self._config.file or ""),
                 fix=f"{START} `port` and `token` in [tape], and start the "
-                "agent with the addresses that docs/tape.md shows.",
+                "agent with the addresses that `carob help tape` shows.",
                 slug=UNREACHABLE,
             )
 

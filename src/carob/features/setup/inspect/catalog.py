@@ -61,7 +61,7 @@ async def inspect_target(config: TargetConfig, prompts: Sequence[str]) -> Inspec
         from carob.features.coding.agents.catalog import PROGRAMS  # few targets are one of them
 
         if config.kind in PROGRAMS:
-            fix = "A preset is a whole target: give it a `workspace` in carob.toml (docs/coding-agents.md)."
+            fix = "A preset is a whole target: give it a `workspace` in carob.toml (`carob help coding-agents`)."
         raise UsageError(f"targets of kind {config.kind!r} cannot be inspected.", fix=fix, slug="not-inspectable")
     if len(prompts) > entry.prompts:
         bound = "one prompt" if entry.prompts == 1 else f"at most {entry.prompts} prompts"

@@ -98,7 +98,7 @@ def _checks(survey: Survey, suite: FoundSuite, catalog: CheckCatalog) -> Iterato
 def _vocabulary(name: str, sentences: Mapping[str, Sequence[str]]) -> Iterator[str]:
     if not sentences:
         return
-    yield from ("", "# Sentences of `ui` that are UNKNOWN until a line says what they mean (docs/eval-sets.md):")
+    yield from ("", "# Sentences of `ui` that are UNKNOWN until a line says what they mean (`carob help eval-sets`):")
     yield f"[targets.{key(name)}.ui_vocabulary]"
     for sentence, cases in list(sentences.items())[:MOST]:
         yield f'# {inline(visible(sentence))} = [{{ role = "...", name = "..." }}] # {_enumerate(cases)}'

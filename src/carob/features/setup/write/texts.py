@@ -31,7 +31,7 @@ def configuration(
     instructions: Sequence[str] = (),
 ) -> str:
     """carob.toml: with the target where it is known, else with the lines that find it."""
-    lines = ["# Written by `carob init`. docs/targets.md has every key."]
+    lines = ["# Written by `carob init`. `carob help targets` has every key."]
     name = agent.name if agent is not None else "agent"
     if table:
         lines.append(f"target = {inline(name)}")
@@ -44,10 +44,10 @@ def configuration(
     elif agent is not None:
         lines += _unfinished_target(agent, problem)
     else:
-        lines += ["# The agent under test: a Python function, a program, a graph, a service (docs/targets.md).",
+        lines += ["# The agent under test: a Python function, a program, a graph, a service (`carob help targets`).",
                   '# target = "agent"', "#", "# [targets.agent]", '# use = "python:agent.py:answer"']  # fmt: skip
     for name in instructions[:1]:
-        lines += ["", f"# Does a coding agent obey {name}? It works in a copy of this folder (docs/coding-agents.md):",
+        lines += ["", f"# Does a coding agent obey {name}? It works in a copy (`carob help coding-agents`):",
                   "# [targets.coder]", f"# use = {inline(INSTRUCTIONS[name])}", '# workspace = "."']  # fmt: skip
     for server in servers:
         lines += ["", *_server_lines(server)]
@@ -83,7 +83,7 @@ def _start_lines(agent: FoundAgent) -> list[str]:
     lines += ['start_env = { PORT = "{port}" }'] if start == agent.start else []
     return [
         "",
-        "# To see its tool calls, and to replay its models in CI without keys (docs/ci-without-keys.md),",
+        "# To see its tool calls, and to replay its models in CI without keys (`carob help ci-without-keys`),",
         "# let Carob start it: put these lines in place of `use` above.",
         *(f"# {line}" for line in (*lines, 'evidence = ["models"]')),
     ]
@@ -95,12 +95,12 @@ def _server_lines(server: FoundServer) -> list[str]:
         url = without_user(server.url.partition("?")[0])
         return [
             f"# The MCP server {server.name!r} of {server.where}. In the table of the target, this line records what",
-            "# the agent calls on it, if the agent takes the address from CAROB_MCP_URL (docs/spans.md):",
+            "# the agent calls on it, if the agent takes the address from CAROB_MCP_URL (`carob help spans`):",
             f"# mcp_record = {inline(url)}",
         ]
     return [
         f"# The MCP server {server.name!r} of {server.where} is started by a command. To put it on a tape, start it as",
-        f"#   carob tape stdio {server.name} -- COMMAND    (docs/tape.md)",
+        f"#   carob tape stdio {server.name} -- COMMAND    (`carob help tape`)",
     ]
 
 
@@ -108,7 +108,7 @@ def first_suite(name: str, prompts: Sequence[str]) -> str:
     """A suite to fill in: what it asks is true of any agent that answers, the rest is commented."""
     cases = "\n".join(_case(number, prompt) for number, prompt in enumerate(prompts, 1))
     return f"""\
-# A case is something that people ask, and what must be true of every good answer. docs/suites.md has every key.
+# A case is something that people ask, and what must be true of every good answer. `carob help suites` has every key.
 carob: 1
 name: {json.dumps(f"First cases of {name}", ensure_ascii=False)}
 # effects: {{ issue_refund: [refunded, paid back] }} # tools that change the world, and the words that claim it

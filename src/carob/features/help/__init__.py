@@ -1,0 +1,1 @@
+"""`carob help`: the pages of the documentation, from the package itself."""
