@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import tomllib
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-REPOSITORY = "https://carob.example/blob/main"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+REPOSITORY = f"{PROJECT['urls']['Homepage']}/blob/main"
 LINK = re.compile(r"(\]\()(\.\./[^)\s#]+)(#[^)\s]*)?(\))")
 GENERATED = frozenset(("audit-operators.md", "checks.md", "commands.md", "conformance.md", "errors.md", "words.md"))
 """Pages that are written from the code. In the search they come last, behind all that were written for readers."""

@@ -25,7 +25,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
 PLACEHOLDER = "https://carob.example"
-WITH_ADDRESS = ("pyproject.toml", "docs/ci.md", "scripts/docs_site.py", "tests/test_docs_site.py")
+WITH_ADDRESS = ("pyproject.toml", "docs/ci.md", "clients/typescript/package.json", "clients/typescript/README.md")
+NPM_FILES = ("clients/typescript/package.json", "clients/typescript/package-lock.json")
 VERSION_FILE, CHANGELOG = "src/carob/version.py", "CHANGELOG.md"
 UNRELEASED = "## Unreleased\n"
 INDEX = "https://pypi.org"
@@ -58,6 +59,13 @@ def change_version(text: str, version: str) -> str:
     if count != 1:
         sys.exit(f"release: {VERSION_FILE} has no line __version__")
     return changed
+
+
+def change_npm_version(text: str, version: str) -> str:
+    """The file of the npm package with another version, which npm writes 1.0.0-rc.1 for 1.0.0rc1."""
+    before = json.loads(text)["version"]
+    after = re.sub(r"(\d)(a|b|rc)(\d+)$", r"\1-\2.\3", version)
+    return text.replace(f'"version": "{before}"', f'"version": "{after}"', text.count('"name": "carob"'))
 
 
 def change_changelog(text: str, version: str, today: str) -> str:
@@ -119,6 +127,8 @@ def release(version: str, *, rehearse: bool) -> None:
     log = change_changelog(changelog.read_text("utf-8"), version, today)
     version_file.write_text(change_version(version_file.read_text("utf-8"), version), "utf-8")
     changelog.write_text(log, "utf-8")
+    for npm in (ROOT / name for name in NPM_FILES):
+        npm.write_text(change_npm_version(npm.read_text("utf-8"), version), "utf-8")
     try:
         run(".tools/bin/uv", "lock", "--quiet")
         if not rehearse:

@@ -47,10 +47,10 @@ def test_every_page_can_be_reached() -> None:
 @pytest.mark.parametrize(
     ("link", "leads_to"),
     [
-        ("../ARCHITECTURE.md", "https://carob.example/blob/main/ARCHITECTURE.md"),
+        ("../ARCHITECTURE.md", f"{SITE['REPOSITORY']}/ARCHITECTURE.md"),
         (
             "../examples/feature_package/README.md#use",
-            "https://carob.example/blob/main/examples/feature_package/README.md#use",
+            f"{SITE['REPOSITORY']}/examples/feature_package/README.md#use",
         ),
         ("expect-answers.md#effects", "expect-answers.md#effects"),
         ("../docs/suites.md", "../docs/suites.md"),

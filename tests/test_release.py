@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import re
+import subprocess
 import tomllib
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -30,6 +31,13 @@ def release() -> ModuleType:
 def test_version_and_changelog(release: ModuleType) -> None:
     text = (ROOT / release.VERSION_FILE).read_text()
     assert re.findall(r'__version__ = "(.*)"', release.change_version(text, "1.2.3")) == ["1.2.3"]
+    for name in release.NPM_FILES:
+        written = release.change_npm_version((ROOT / name).read_text(), "1.2.3rc4")
+        versions = [
+            json.loads(written)["version"],
+            *(row["version"] for row in json.loads(written).get("packages", {}).values() if row.get("name") == "carob"),
+        ]
+        assert set(versions) == {"1.2.3-rc.4"}
     log = (ROOT / release.CHANGELOG).read_text()
     assert "## Unreleased\n\n## 1.2.3 - 2026-11-18\n" in release.change_changelog(log, "1.2.3", "2026-11-18")
     for wrong in ("# Changelog\n", "## Unreleased\n\n## 0.1.0 - x\n", "## Unreleased\n- a\n## 1.2.3 - x\n"):
@@ -45,6 +53,10 @@ def test_address_is_put_everywhere(release: ModuleType, tmp_path: Path, monkeypa
     release.main(["address", "https://github.com/acme/carob/"])
     after = "".join((tmp_path / name).read_text() for name in release.WITH_ADDRESS)
     assert "carob.example" not in after
+    left = subprocess.run(
+        ["git", "grep", "-l", "carob[.]example"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert {*left.stdout.split()} - {*release.WITH_ADDRESS} == {"scripts/release.py", "tests/test_release.py"}
     assert "OWNER" not in after.replace("Replace OWNER", "")
     assert 'Homepage = "https://github.com/acme/carob"' in after
     assert "uses: acme/carob@COMMIT" in after

@@ -90,13 +90,17 @@ def test_it_knows_its_commit_and_no_former_name(wheel: ZipFile) -> None:
     assert re.fullmatch(rb"[0-9a-f]{12}(-dirty)?", wheel.read("carob/COMMIT"))
     assert [name for name in wheel.namelist() if "karat" in name.lower()] == []
     holding = {name for name in wheel.namelist() if b"karat" in wheel.read(name).lower()}
-    assert holding == {"carob/plugins/project.py", "carob/suites/formats/catalog.py"}
+    assert holding == {
+        "carob/plugins/project.py",
+        "carob/suites/formats/catalog.py",
+        "carob/features/help/pages/errors.md",
+    }
 
 
 def test_it_claims_the_pythons_that_ci_runs(metadata: Message) -> None:
     """tests/counterparts/test_release.py installs it on each of them."""
     claimed = [name.rpartition(" ")[2] for name in metadata.get_all("Classifier", []) if ":: 3." in name]
-    assert claimed == ["3.11", "3.12", "3.13"]
+    assert claimed == ["3.11", "3.12", "3.13", "3.14"]
     assert metadata["Requires-Python"] == f">={claimed[0]}"
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
     assert workflow["jobs"]["test"]["strategy"]["matrix"]["python"] == claimed

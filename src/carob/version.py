@@ -1,6 +1,6 @@
 """The version of Carob, in a module that loads nothing: journals, the command line and the release read it."""
 
-__version__ = "0.1.0"
+__version__ = "1.0.0rc1"
 
 
 def commit() -> str:

@@ -18,7 +18,7 @@ from pages import Command, File, blocks
 
 pytestmark = [pytest.mark.counterpart, pytest.mark.limit(900)]
 
-CLAIMED = ("3.11", "3.12", "3.13")
+CLAIMED = ("3.11", "3.12", "3.13", "3.14")
 LARGEST_KB = 40_000
 """What the base install may take on disk."""
 
@@ -62,7 +62,7 @@ def try_out(command: Path, folder: Path, environ: dict[str, str]) -> None:
     """Version, self-test, the example of the README, and the viewer that its output points to."""
     version = run(command, "--version", folder=folder, environ=environ).strip()
     assert re.fullmatch(rf"carob {re.escape(carob.__version__)} \([0-9a-f]{{12}}(-dirty)?\)", version)
-    assert "SELF-TEST PASS" in run(command, "self-test", folder=folder, environ=environ)
+    assert "SELF-TEST PASS" in run(command, "audit", "--self", folder=folder, environ=environ)
     page = list(blocks((ROOT / "README.md").read_text()))
     for block in page:
         if isinstance(block, File):
