@@ -62,7 +62,7 @@ STORIES = [block for block in blocks(PAGE.read_text()) if not isinstance(block, 
 @pytest.mark.usefixtures("home")
 @pytest.mark.parametrize("story", STORIES, ids=["dyno", "canvas"])
 def test_its_commands_do_what_it_shows(story: list[Command], capsys: pytest.CaptureFixture[str]) -> None:
-    assert len([command for command in story if "compare" in command.line]) == 3
+    assert len([command for command in story if "--max-new-failures" in command.line]) == 3
     code = 0
     for command in story:
         if command.line == "echo $?":

@@ -19,7 +19,7 @@ from carob.scoring.intervals import Clusters, Estimate, Runs, pass_rate, single_
 RUNS = 2_000
 SOME = [1_000, pytest.param(RUNS, marks=pytest.mark.thorough)]
 """How many runs tell whether an interval holds; decisions, which are nearer to what is promised, need all."""
-SIZES = [20, 100, pytest.param(500, marks=pytest.mark.thorough)]
+SIZES = [20, *(pytest.param(cases, marks=pytest.mark.thorough) for cases in (100, 500))]
 CONFIDENCE = 0.95
 LEAST = 0.94
 ALIKE, SPREAD, UNLIKE = math.inf, 4.0, 0.3

@@ -53,7 +53,7 @@ def difference(pairs: Pairs, confidence: float) -> Estimate:
 def score_difference(pairs: Pairs, confidence: float) -> Estimate:
     """The intervals of both rates, put together with the correlation between them."""
     base, new = (pass_rate(side, confidence) for side in marginals(pairs))
-    shared = correlation(pairs)
+    shared = correlation(pairs, confidence)
     value = new.value - base.value
     below = _join_widths(new.value - new.low, base.high - base.value, shared)
     above = _join_widths(new.high - new.value, base.value - base.low, shared)
@@ -83,13 +83,17 @@ def count_cases(pairs: Clusters[Pair]) -> int:
     return sum(cases * count for cluster, count in pairs.items() for _, cases in cluster)
 
 
-def correlation(pairs: Pairs) -> float:
-    """How far the rates of a cluster go together in both runs, at least 0; tempered by four made-up clusters."""
+def correlation(pairs: Pairs, confidence: float) -> float:
+    """How far the rates of a cluster surely go together in both runs: the lower end of Fisher's interval, at least 0.
+
+    It is tempered by four made-up clusters, for few clusters may seem to go together entirely.
+    """
     sums = [(*_sums(cluster), count) for cluster, count in pairs.items()]
     sizes: Counter[float] = Counter()
     for n, _, _, count in sums:
         sizes[n] += count
-    size = pseudo_size(kish_number(sizes), count_cases(pairs))
+    clusters = kish_number(sizes)
+    size = pseudo_size(clusters, count_cases(pairs))
     sums += [(size, x * size, y * size, 1) for x in (0.0, 1.0) for y in (0.0, 1.0)]
     cases = sum(n * count for n, _, _, count in sums)
     mean_x = sum(x * count for _, x, _, count in sums) / cases
@@ -97,7 +101,8 @@ def correlation(pairs: Pairs) -> float:
     xy = sum((x - n * mean_x) * (y - n * mean_y) * count for n, x, y, count in sums)
     xx = sum((x - n * mean_x) ** 2 * count for n, x, _, count in sums)
     yy = sum((y - n * mean_y) ** 2 * count for n, _, y, count in sums)
-    return max(0.0, xy / math.sqrt(xx * yy))
+    seen = math.atanh(xy / math.sqrt(xx * yy))
+    return max(0.0, math.tanh(seen - t_quantile(confidence, 0) / math.sqrt(clusters + 1)))
 
 
 def pseudo_size(clusters: float, cases: int) -> float:
