@@ -155,8 +155,9 @@ async def aresume(
 ) -> RunResult:
     """Finish a run that was interrupted or killed: only what is missing is run.
 
-    Suite, selection, target, its options, `timeout` and `repeat` are those of the journal unless they are given anew;
-    the other keywords are those of `run`. The result is a new, complete journal, by default next to the old one.
+    Suite, selection, target, its options, `repeat`, and where, how fast and how long cases are run are those of the
+    journal unless they are given anew; the other keywords are those of `run`. The result is a new, complete journal,
+    by default next to the old one.
     """
     return await arerun_by(read_config(project_for(suite, journal)), journal, suite, target, status=(), **how)
 
@@ -202,12 +203,13 @@ async def arerun_by(
     from carob.engine.session import PreviousRun, resume_suite
 
     refuse_unknown(how, ResumeKeywords)
-    options, request = RunOptions.of(how), RunRequest.of(how, reports=how.get("reports"), read_base=_read_base)
+    request = RunRequest.of(how, reports=how.get("reports"), read_base=_read_base)
     config, allowed = trusting(config, how.get("trust_code")), _allowances(how, config)
     project = config.project
     previous = PreviousRun(
         open_journal(journal, project), frozenset(map(parse_status, names_of("status", status) or ()))
     )
+    options = RunOptions.of(how, previous.journal.header)
     with ResultsPlace(how.get("results_dir") or Path(previous.journal.path).parent) as results:
         suite = load_recorded_suite(previous.journal, project) if suite is None else suite
         loaded = leave_unjudged_of(await _aload_suite(suite, project), allowed.unjudged)

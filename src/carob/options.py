@@ -19,19 +19,23 @@ Repeats: TypeAlias = int | Literal["auto"]
 TapeMode: TypeAlias = Literal["replay", "record", "extend", "follow"]
 
 
+AS_BEFORE = "as in the journal"
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """What is known of an option; name and type are those of the keyword that it is declared for.
 
-    `default_text` says what holds where the default is None; `help_again` and `default_text_again` are for `resume` and
-    `rerun`, where they differ. A number is at least `least` and at most `most`, or between `over` and `under`.
+    `default_text` says what holds where the default is None; `help_again` is for `run --resume` and `--failed`, where
+    it differs. `is_pace`: they take it from the journal. A number is at least `least` and at most `most`, or between
+    `over` and `under`.
     """
 
     help: str
     help_again: str = ""
     default: object = None
     default_text: str = ""
-    default_text_again: str = ""
+    is_pace: bool = False
     flags: tuple[str, ...] = ()
     metavar: str | None = None
     least: int | None = None
@@ -47,9 +51,10 @@ class Option:
         return self.flags or (f"--{self.name.replace('_', '-')}",)
 
     def describe(self, *, again: bool = False) -> str:
-        """The help of `run`, or that of `resume` and `rerun`, with what the default means."""
-        said = (again and self.help_again) or self.help
-        default = (again and self.default_text_again) or self.default_text
+        """The help of `run`, or that of `run --resume` and `--failed`, with what the default means."""
+        if again and self.help_again:
+            return self.help_again
+        said, default = self.help, AS_BEFORE if again and self.is_pace else self.default_text
         return f"{said[:-1]} (default: {default})." if default else said
 
     @property
@@ -101,10 +106,12 @@ class CaseKeywords(TypedDict, total=False):
             over=0,
             metavar="S",
             default_text="the target's, or 300",
-            default_text_again="as in the journal",
+            is_pace=True,
         ),
     ]
-    concurrency: Annotated[int, Option("Cases that run at once in each worker.", default=1, least=1, most=10_000)]
+    concurrency: Annotated[
+        int, Option("Cases that run at once in each worker.", default=1, least=1, most=10_000, is_pace=True)
+    ]
     workers: Annotated[
         int | None,
         Option(
@@ -112,28 +119,47 @@ class CaseKeywords(TypedDict, total=False):
             least=0,
             most=1_000,
             default_text="1; 0 for a recording or a Python object",
+            is_pace=True,
         ),
     ]
     executor: Annotated[
         ExecutorName,
-        Option("Where the workers are: on this machine, or on a Ray cluster (one per processor).", default="processes"),
+        Option(
+            "Where the workers are: on this machine, or on a Ray cluster (one per processor).",
+            default="processes",
+            is_pace=True,
+        ),
     ]
     ray_address: Annotated[
         str | None,
         Option(
-            "Address of the Ray cluster, or 'auto' for one on this machine; without it, one is started.", metavar="A"
+            "Address of the Ray cluster, or 'auto' for one on this machine; without it, one is started.",
+            metavar="A",
+            is_pace=True,
         ),
     ]
-    rate: Annotated[str | None, Option("Maximum rate at which cases start, such as 30/min.", metavar="30/min")]
+    rate: Annotated[
+        str | None, Option("Maximum rate at which cases start, such as 30/min.", metavar="30/min", is_pace=True)
+    ]
     retries: Annotated[
         int,
         Option(
-            "Attempts to repeat a case after an error (never after a failed check).", default=0, least=0, most=1_000
+            "Attempts to repeat a case after an error (never after a failed check).",
+            default=0,
+            least=0,
+            most=1_000,
+            is_pace=True,
         ),
     ]
     backoff: Annotated[
         float,
-        Option("Seconds before the first retry; each later one waits twice as long.", default=1.0, over=0, metavar="S"),
+        Option(
+            "Seconds before the first retry; each later one waits twice as long.",
+            default=1.0,
+            over=0,
+            metavar="S",
+            is_pace=True,
+        ),
     ]
     tape: Annotated[
         TapeMode | None,
@@ -164,7 +190,7 @@ class CaseKeywords(TypedDict, total=False):
             "Folder for the journal and the reports.",
             metavar="D",
             default_text="results_dir of carob.toml, or carob-results",
-            default_text_again="next to the old journal",
+            help_again="Folder for the journal and the reports (default: next to the old journal).",
         ),
     ]
 
@@ -216,7 +242,10 @@ class HowToRun(CaseKeywords, total=False):
         ),
     ]
     run_timeout: Annotated[
-        float | None, Option("Seconds for the run of a suite; `carob run --resume` runs the rest.", over=0, metavar="S")
+        float | None,
+        Option(
+            "Seconds for the run of a suite; `carob run --resume` runs the rest.", over=0, metavar="S", is_pace=True
+        ),
     ]
     shuffle: Annotated[int | None, Option("Run cases in random order, with this seed.", metavar="SEED")]
     max_failures: Annotated[

@@ -71,6 +71,32 @@ def test_only_what_is_missing_is_run(tmp_path: Path, carob: Carob, first: Path) 
 
 
 @pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ((), {"concurrency": 3, "workers": 2, "retries": 1, "run_timeout": 40.0}),
+        (("--concurrency", 1, "--workers", 0), {"workers": 0, "retries": 1, "run_timeout": 40.0}),
+    ],
+)
+@pytest.mark.parametrize("form", ["--resume", "--failed"])
+def test_a_run_goes_on_as_wide_as_it_was(
+    tmp_path: Path, carob: Carob, form: str, given: tuple[object, ...], kept: dict[str, object]
+) -> None:
+    write_suite(tmp_path / "suite.json", CASES)
+    wide = ("--concurrency", 3, "--workers", 2, "--timeout", 9, "--run-timeout", 40, "--retries", 1)
+    carob("run", "suite.json", "--target", target("agent"), "--results-dir", "out", *wide)
+    carob("run", form, cut_off(journals(tmp_path / "out")[-1], 1), *given)
+    options = Journal(journals(tmp_path / "out")[-1]).header.options
+    assert (options["pace"], options["timeout"]) == (kept, 9.0)
+    assert len(newest(tmp_path)) == len(CASES)
+
+
+def test_a_pace_that_was_edited_is_refused(tmp_path: Path, carob: Carob, first: Path) -> None:
+    first.write_bytes(first.read_bytes().replace(b'"pace":{"workers":0}', b'"pace":{"workers":"two"}', 1))
+    code, _, err = carob("run", "--resume", first)
+    assert (code, "`workers`: expected" in err) == (4, True)
+
+
+@pytest.mark.parametrize(
     "torn",
     [b'{"kind":"case","index":2,"ca', b"{", b'{"kind":"case","index":2,"case":{"id":"c"}}', b"\xff\xfe\x00"],
     ids=["half", "a-byte", "without-its-line-end", "garbage"],

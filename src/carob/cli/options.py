@@ -143,7 +143,7 @@ def click_option(option: Option, *, again: bool = False) -> Callable[[Command], 
     return click.option(
         *option.spellings,
         option.name,
-        default=None if "multiple" in how else option.default,
+        default=None if "multiple" in how or (again and option.is_pace) else option.default,
         show_default=not (again and option.help_again),
         metavar=option.metavar,
         help=option.describe(again=again),

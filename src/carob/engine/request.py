@@ -7,14 +7,14 @@ import os
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeAlias, get_type_hints
+from typing import Any, NamedTuple, TypeAlias, get_type_hints
 
 import msgspec
 from msgspec import Struct, field, structs
 
 from carob.engine.events import Listener, Notice
 from carob.errors import UsageError
-from carob.model.run import Header
+from carob.model.run import PACE, Header
 from carob.model.sequential import SequentialTest
 from carob.model.suite import Case
 from carob.model.trace import Trace
@@ -112,8 +112,22 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         return SequentialTest(self.min_pass_rate or usual.min_pass_rate, self.confidence or usual.confidence)
 
     @classmethod
-    def of(cls, how: CaseKeywords) -> RunOptions:
-        return cls(**{name: how.get(name, HOW_TO_RUN[name].default) for name in cls.__struct_fields__})  # type: ignore[arg-type]  # checked by __post_init__
+    def of(cls, how: CaseKeywords, earlier: Header | None = None) -> RunOptions:
+        """As given; what is not, as in the run that is continued, or else by default."""
+        given = {name: value for name, value in how.items() if value is not None}
+        recorded = earlier.options if earlier is not None else {}
+        pace = {"timeout": recorded.get("timeout")} | (entry if isinstance(entry := recorded.get(PACE), dict) else {})
+        if given.get("executor", "ray") != "ray":
+            pace.pop("ray_address", None)
+        known: dict[str, Any] = {**pace, **given}
+        return cls(**{name: known.get(name, HOW_TO_RUN[name].default) for name in cls.__struct_fields__})
+
+    @property
+    def pace(self) -> dict[str, object]:
+        """What a continued run takes over and is not as by default: where cases run, how many at once, how long."""
+        options = {name: getattr(self, name) for name, option in HOW_TO_RUN.items() if option.is_pace}
+        del options["timeout"]  # journals have an entry for it
+        return {name: value for name, value in options.items() if value != HOW_TO_RUN[name].default}
 
     @property
     def per_minute(self) -> float | None:

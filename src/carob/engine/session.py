@@ -22,7 +22,7 @@ from carob.errors import CarobError, UsageError
 from carob.journal.reader import Journal
 from carob.journal.rescore import CarryOver, list_some
 from carob.journal.writer import begin
-from carob.model.run import MATRIX, Header, Revision, Summary, target_identity
+from carob.model.run import MATRIX, PACE, Header, Revision, Summary, target_identity
 from carob.model.sequential import min_runs_to_prove
 from carob.model.suite import Suite
 from carob.model.trace import REMOVED
@@ -279,6 +279,8 @@ async def run_suite(
     suite_target = None if target else target_of_suite(suite, config)
     if suite_target:
         request = structs.replace(request, options={**suite.target_options, **request.options})
+    if how.pace:
+        request = structs.replace(request, header={**request.header, PACE: how.pace})
     agent, how, request = settle(target or suite_target, how, request, config, chosen)
     project = config.project.judging(agent_name(text(agent.name), agent.identity), suite.file)
     for line in catalog_for(project).labels.index().files.torn:
@@ -320,8 +322,7 @@ async def resume_suite(
         raise UsageError("the target contains a secret, which is not in the journal.", where=path, fix=fix)
     request = structs.replace(request, selection=selection, options=options, matrix=matrix)
     tape = how.tape or recorded.get("tape", {}).get("mode")
-    again = {"timeout": how.timeout or recorded.get("timeout"), "guard": how.guard or recorded.get("guard")}
-    how = structs.replace(how, tape=tape, **again, **_repeats(how, header))
+    how = structs.replace(how, tape=tape, guard=how.guard or recorded.get("guard"), **_repeats(how, header))
     target = header.target if target is None else target
     return await run_suite(suite, target, how, request, results_dir, config, previous)
 

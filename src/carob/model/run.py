@@ -18,6 +18,8 @@ from carob.model.trace import Trace
 from carob.model.verdict import CaseStatus, Criteria, Verdict
 
 FORMAT = 1
+PACE = "pace"
+"""The entry of the header that says how fast cases were run: what a continued run takes over."""
 MATRIX = "matrix"
 """The entry of the header of a run that is a column of a matrix: what was set for it."""
 RECORDED_CHECK = "check"

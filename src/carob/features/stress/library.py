@@ -49,7 +49,8 @@ async def astress(
     previous = None if resume is None else open_journal(resume, project)
     folder = Path(how.get("results_dir") or default_results_dir(str(suite), config))
     request = RunRequest.of(how, selection_of(how), read_base=_read_base)
-    return await stress_suite(str(suite), target, RunOptions.of(how), request, folder, config, options, previous)
+    run_options = RunOptions.of(how, None if previous is None else previous.header)
+    return await stress_suite(str(suite), target, run_options, request, folder, config, options, previous)
 
 
 stress = make_sync(astress)
