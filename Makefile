@@ -1,8 +1,9 @@
-# Two commands on a fresh Debian machine with python3, pip, make and git:
+# On a fresh Debian machine with python3, pip (or uv), make and git:
+#   make try    shows in half a minute what a contract notices, with the core alone
 #   make demo   sets everything up and runs the suites against the embedded agents
 #   make test   sets everything up and passes the tests
 .DEFAULT_GOAL := help
-.PHONY: help setup system app docs demo golden golden-llm test check quick lint unit examples thorough counterparts bench clean
+.PHONY: help try setup system app docs demo golden golden-llm test check quick lint unit examples thorough counterparts bench clean
 
 export UV_PYTHON_DOWNLOADS := never
 # Debian's own interpreter is built for speed, which those of version managers often are not.
@@ -27,6 +28,11 @@ MISSING := '/Module has no attribute|\[unreachable\]/ { bad = 1; print } /[Cc]he
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+# The core alone, in an environment of its own; with the uv that is there, if there is one.
+TRY := $(or $(shell command -v uv),$(UV))
+try: $(TRY) ## See in half a minute what a contract notices, with the core alone
+	@UV_PROJECT_ENVIRONMENT=.tools/try $(TRY) run --frozen --quiet --no-default-groups carob demo
 
 setup: $(READY) $(KEYWORDS) ## Install Carob and everything it can use into .venv
 

@@ -9,11 +9,13 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from carob.engine.rescoring import last_journal
 from carob.errors import JournalError
 from carob.journal.reader import Journal
+from carob.model.run import Header
 from carob.plugins.project import find_project
 from carob.targets.config import read_config
 
@@ -102,7 +104,8 @@ def test_the_last_run_is_not_one_that_was_killed_as_it_started(tmp_path: Path, m
     monkeypatch.chdir(tmp_path)
     results = tmp_path / "carob-results"
     results.mkdir()
-    (results / "shop-1.jsonl").write_text("{}\n")
+    header = Header(run_id="1", suite="s", suite_format="f", suite_sha256="0", target="t", started_at="1", total=1)
+    (results / "shop-1.jsonl").write_bytes(msgspec.json.encode(header))
     (results / "shop-2.jsonl").touch()
     assert last_journal(read_config(find_project())).name == "shop-1.jsonl"
 

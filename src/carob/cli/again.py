@@ -83,7 +83,7 @@ def go_on(
     verbosity = read_verbosity(quiet, verbose)
     config = api.find_config()
     project = config.project
-    journal = api.open_journal(api.last_journal(config) if run == "@last" else run, project)
+    journal = api.open_journal(run, project)
     loaded = api.load_file(suite, project) if suite else api.load_recorded_suite(journal, project)
     how["max_failures"] = most_failures(fail_fast, max_failures)
     again = partial(api.arerun_by, config, journal, loaded, target, status=status, **how)

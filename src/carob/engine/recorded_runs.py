@@ -26,6 +26,8 @@ def open_runs(source: AnyJournal, project: Project) -> tuple[list[Journal], list
     if isinstance(source, Journal | RunResult):
         return find_journals(source, project), []
     path = Path(source)
+    if str(source).startswith("@") and not path.exists():
+        return find_journals(source, project), []
     if not path.is_dir():
         return (find_journals(path, project), []) if begins_a_journal(path) else ([], [ExportedTraces(path)])
     journals = {*journal_files(path)}

@@ -12,13 +12,14 @@ import msgspec
 from msgspec import UNSET, Struct, structs
 
 from carob.checks.catalog import catalog_for, find_project_of
+from carob.engine.run_names import LAST, find_runs
 from carob.errors import JournalError, NothingSelectedError, UsageError
 from carob.journal.reader import Journal
 from carob.journal.rescore import Judge, OwnCases, Rewriting, SuiteCases
 from carob.model.suite import Suite
 from carob.plugins.project import Project, find_project
 from carob.redaction.redactor import Redactor
-from carob.reports.artifacts import reserve, results_dir_for, usual_results_dirs, utc_now
+from carob.reports.artifacts import reserve, results_dir_for, utc_now
 from carob.reports.catalog import select_reports
 from carob.reports.run_result import Allowances, RunResult, write_reports
 from carob.reports.writing import Each
@@ -70,7 +71,15 @@ def open_journal(journal: AnyJournal, project: Project) -> Journal:
     """A journal that may have been opened already, or that of a run that has just ended."""
     if isinstance(journal, RunResult):
         return journal.journal
-    return journal if isinstance(journal, Journal) else Journal(journal, project=project)
+    return journal if isinstance(journal, Journal) else Journal(find_run(journal, project), project=project)
+
+
+def find_run(name: str | Path, project: Project) -> Path:
+    """The journal that a name means: of a folder, the newest. Raises UsageError where it means several runs."""
+    runs = find_runs(str(name), project)
+    if len(runs) > 1 and not os.path.isdir(name):
+        raise UsageError(f"{name} means {len(runs)} runs.", fix="Name one of them, such as @last.", slug="no-run")
+    return runs[0]
 
 
 def name_run(journal: AnyJournal) -> str:
@@ -84,15 +93,8 @@ def as_journals(journals: AnyJournal | Sequence[AnyJournal]) -> Sequence[AnyJour
 
 
 def last_journal(config: Config) -> Path:
-    """The journal of the last run here: the newest in `results_dir` of carob.toml, or where else runs are kept."""
-    folder = config.results_dir
-    folders = [folder] if folder else usual_results_dirs()
-    # A run that was killed as it started leaves an empty file: it has nothing to go on from.
-    journals = [file for directory in folders for file in directory.glob("*.jsonl") if file.stat().st_size]
-    if not journals:
-        fix = "Run a suite first: carob run SUITE."
-        raise UsageError("there is no run here.", where=" or ".join(map(str, folders)), fix=fix, slug="no-run")
-    return max(journals, key=lambda file: (file.stat().st_mtime_ns, file.name))
+    """The journal of the last run here: the newest in `results_dir` of carob.toml or where else runs are kept."""
+    return find_run(LAST, config.project)
 
 
 def default_results_dir(suite: str, config: Config) -> Path:
@@ -224,13 +226,9 @@ def _refuse_another(journal: Journal, suite: Suite) -> None:
 
 def find_journals(source: AnyJournal, project: Project) -> list[Journal]:
     """The journal that is meant, or all those of a folder, the oldest first."""
-    if isinstance(source, Journal | RunResult) or not os.path.isdir(source):
+    if isinstance(source, Journal | RunResult):
         return [open_journal(source, project)]
-    paths = journal_files(Path(source))
-    if not paths:
-        fix = "Name a folder with journals of `carob run`, or a journal."
-        raise UsageError("there is no run in this folder.", where=str(source), fix=fix, slug="no-run")
-    return [open_journal(path, project) for path in paths]
+    return [Journal(path, project=project) for path in reversed(find_runs(str(source), project))]
 
 
 def journal_files(folder: Path) -> list[Path]:

@@ -3,6 +3,7 @@
 from carob.plugins.features import Feature, load
 
 NAMES = (
+    "demo",
     "setup",
     "stress",
     "compare",

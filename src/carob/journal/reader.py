@@ -258,9 +258,7 @@ _NAME = re.compile(r"-\d{8}T\d{6}Z.*\.jsonl\Z")
 def unreadable(error: OSError, path: str) -> JournalError:
     """The error for a journal that cannot be opened."""
     fix = ""
-    if path.startswith("@"):
-        fix = "Names such as @last are for `carob compare` and `carob compare --side-by-side`. Here, name the journal."
-    elif isinstance(error, IsADirectoryError):
+    if isinstance(error, IsADirectoryError):
         fix = "Name a journal in it, a .jsonl file."
     elif isinstance(error, FileNotFoundError):
         folder = os.path.dirname(path) or "."

@@ -10,12 +10,13 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
+from carob.engine.run_names import LAST_GREEN, RecordedRun, list_runs, results_folders
 from carob.errors import JournalError, UsageError
 from carob.features.compare.builder import ComparisonBuilder
 from carob.features.compare.compared_cases import CachedCases, ComparedCase, Source, asks, expects
 from carob.features.compare.gates import Gates, correction_note, gate_verdicts, read_gates
 from carob.features.compare.model import STRIP, Bounds, CaseHistory, Comparison, History, RunPoint
-from carob.features.compare.references import LAST_GREEN, RecordedRun, References, list_runs, results_folders
+from carob.features.compare.references import References
 from carob.journal.index import Index, cache_file
 from carob.journal.run_kinds import TAPE, is_same_kind, is_same_suite
 from carob.model.run import Header

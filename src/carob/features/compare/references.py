@@ -8,32 +8,35 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct, structs
 
+from carob.engine.run_names import (
+    BASELINE,
+    LAST,
+    LAST_GREEN,
+    SEVERAL,
+    RecordedRun,
+    is_named,
+    list_runs,
+    results_folders,
+)
 from carob.errors import JournalError, UsageError
 from carob.features.compare.compared_cases import ComparedCase, JournalCases, PooledRuns
 from carob.features.compare.model import RunSide
-from carob.journal.reader import Journal, header_of
+from carob.journal.reader import Journal
 from carob.journal.run_kinds import is_same_kind, is_same_suite
 from carob.journal.views import RecordExcerpt
-from carob.model.run import Header
 from carob.plugins.project import Project
-from carob.reports.artifacts import open_atomic, usual_results_dirs
-from carob.targets.config import read_config
+from carob.reports.artifacts import open_atomic
 from carob.text.wording import did_you_mean, pluralize
 
-LAST, LAST_GREEN, BASELINE = "@last", "@last-green", "@baseline"
-SEVERAL = re.compile(r"@last-([1-9][0-9]{0,2})")
 OTHER_TARGET = "Name the journal, to compare with a run against another target."
-COMMIT = 7
-"""The fewest letters of a commit that name it."""
 FORMAT = 1
 DIGITS = 3
 START = b'{"carob_baseline":'
@@ -155,36 +158,6 @@ def _round(value: float) -> float:
 AnyBase: TypeAlias = JournalCases | PooledRuns | BaselineFile
 
 
-class RecordedRun(NamedTuple):
-    """A journal in a folder of results, by its header alone."""
-
-    path: Path
-    header: Header
-
-
-def list_runs(folders: Sequence[Path]) -> list[RecordedRun]:
-    """Every journal in these folders, the newest first; other files are skipped."""
-    return sorted(_journals(folders), key=lambda run: (run.header.started_at, run.path.name), reverse=True)
-
-
-def _journals(folders: Sequence[Path]) -> Iterator[RecordedRun]:
-    for folder in dict.fromkeys(folders):
-        for path in folder.glob("*.jsonl") if folder.is_dir() else ():
-            try:
-                yield RecordedRun(path, header_of(path))
-            except JournalError:
-                continue
-
-
-def results_folders(results_dir: str | Path | None, project: Project) -> list[Path]:
-    """Where runs are looked for by name: in this folder, or in all where the command line may have left them."""
-    if results_dir is not None:
-        return [Path(results_dir)]
-    configured = read_config(project).results_dir
-    usual = usual_results_dirs()
-    return usual if configured is None else [configured, *usual]
-
-
 class References:
     """Finds runs in the folders where they are kept."""
 
@@ -232,7 +205,7 @@ class References:
             if alike:
                 return PooledRuns([self._cases(run.path) for run in alike])
         for run in runs:
-            if is_folder or _is_named(name, run):
+            if is_folder or is_named(name, run):
                 return self._cases(run.path)
         raise self._not_found(name, new)
 
@@ -262,13 +235,3 @@ def _earlier(runs: list[RecordedRun], new: RecordedRun | None) -> list[RecordedR
         and run.header.target == header.target
     ]
     return sorted(candidates, key=lambda run: not is_same_kind(run.header, header))
-
-
-def _is_named(name: str, run: RecordedRun) -> bool:
-    """Whether a run is called so: the last, the last that was green, or one of this commit or tag."""
-    if name == LAST:
-        return True
-    if name == LAST_GREEN:
-        return Journal(run.path).summary.exit_code() == 0
-    project = run.header.project
-    return project is not None and (name in project.tags or (len(name) >= COMMIT and project.commit.startswith(name)))

@@ -12,7 +12,7 @@ from carob.checks.catalog import catalog_for
 from carob.criteria.decide import LabelReader
 from carob.criteria.files import LABELS
 from carob.criteria.settings import label_settings
-from carob.engine.rescoring import last_journal
+from carob.engine.rescoring import find_journals
 from carob.errors import ExitCode
 from carob.features.labels.items import read_items
 from carob.features.labels.reviews import read_reviews, reviews_csv
@@ -26,13 +26,11 @@ from carob.reports.escaping import terminal
 from carob.reports.run_facts import counts
 from carob.scoring.tally import Tally
 from carob.targets.catalog import agent_name
-from carob.targets.config import read_config
 
 
 def open_runs(journals: Sequence[str], project: Project) -> list[Journal]:
     """The runs that are named, or the last one."""
-    paths = journals or [str(last_journal(read_config(project)))]
-    return [Journal(path, project=project) for path in paths]
+    return [journal for name in journals or ("@last",) for journal in find_journals(name, project)]
 
 
 def project_of(run: Journal, project: Project) -> Project:

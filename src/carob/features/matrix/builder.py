@@ -11,11 +11,12 @@ import msgspec
 from msgspec import Struct, structs
 
 from carob.engine.columns import MOST_RUNS
+from carob.engine.run_names import results_folders
 from carob.errors import UsageError
 from carob.features.compare.builder import Scope, classify, excerpt_of, pair_cases
 from carob.features.compare.compared_cases import JournalCases
 from carob.features.compare.model import COMPARED, RunExcerpt, ScopeComparison
-from carob.features.compare.references import References, results_folders
+from carob.features.compare.references import References
 from carob.features.compare.stats import holm
 from carob.features.matrix.model import Matrix, MatrixCell, MatrixColumn, MatrixRow, RowKind
 from carob.journal.run_kinds import differing

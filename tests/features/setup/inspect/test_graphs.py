@@ -197,7 +197,8 @@ def test_what_was_written_runs_without_editing(carob: Carob) -> None:
         pytest.param(
             ["langgraph:graphs.py:fused"],
             1,
-            "carob: no target was written: ValueError: fuse blown. Add options with -o; see",
+            "carob: no target was written: ValueError: fuse blown."
+            " Add options with -o; see `carob init --inspect --help`.",
             id="raises",
         ),
         pytest.param(
