@@ -18,6 +18,7 @@ from carob.engine.columns import plan_columns as plan_columns
 from carob.engine.rescoring import AnyJournal, AnySuite, as_journals, load_in
 from carob.engine.rescoring import default_results_dir as default_results_dir
 from carob.engine.rescoring import find_journals as find_journals
+from carob.engine.rescoring import find_run as find_run
 from carob.engine.rescoring import last_journal as last_journal
 from carob.engine.rescoring import load_file as load_file
 from carob.engine.rescoring import load_recorded_suite as load_recorded_suite

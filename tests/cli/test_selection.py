@@ -95,7 +95,7 @@ def test_the_last_run_is_run_again(carob: Carob) -> None:
 
 def test_where_no_run_is_kept(carob: Carob) -> None:
     ran = carob("run", "--failed")
-    assert (ran.code, "there is no run here" in ran.err) == (ExitCode.USAGE, True)
+    assert (ran.code, "there is no such run here" in ran.err) == (ExitCode.USAGE, True)
 
 
 def test_a_run_that_stopped_tells_how_to_go_on(carob: Carob) -> None:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def resume(run: str, **options: Any) -> int:
     """Finish a run that was interrupted or killed: only what is missing is run.
 
-    Finished cases are kept if neither the case nor the target's options changed. The result is a new, complete
-    journal; the old one is left as it is.
+    RUN is a journal; by default, the last run here. Finished cases are kept if neither the case nor the target's
+    options changed. The result is a new, complete journal; the old one is left as it is.
 
     \b
     Examples:
@@ -54,6 +54,8 @@ def statuses(ctx: click.Context, param: click.Parameter, value: tuple[str, ...])
 @resume_options
 def rerun(run: str, status: list[StatusName], **options: Any) -> int:
     """Run the cases with one of these statuses again, and keep the results of the others.
+
+    RUN is a journal; by default, the last run here.
 
     \b
     Examples:

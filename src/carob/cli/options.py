@@ -19,6 +19,8 @@ Command = TypeVar("Command", bound=Callable[..., object])
 
 PATH = click.Path(path_type=Path)
 AT_LEAST_ONE = click.IntRange(min=1)
+RUNS = click.argument("runs", nargs=-1, metavar="[RUN]...", callback=lambda _, __, value: value or ("@last",))
+"""Recorded runs: by default the last one."""
 PORTS = click.IntRange(0, 65535)
 FORMATS = ("terminal", "json", "markdown", "html")
 SUFFIXES = {".json": "json", ".md": "markdown", ".html": "html", ".htm": "html"}

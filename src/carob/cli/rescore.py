@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import structs
 
-from carob.cli.options import AT_LEAST_ONE, options_of_runs, read_verbosity
+from carob.cli.options import AT_LEAST_ONE, RUNS, options_of_runs, read_verbosity
 from carob.cli.run import show_asking, worst_exit_code
 from carob.system.gc_pause import gc_frozen
 
@@ -22,16 +22,18 @@ OF_A_RUN = ("results_dir", "reports", "allow_partial", "allow_unknown", "allow_u
 
 
 @click.command()
-@click.argument("journals", nargs=-1, required=True, metavar="JOURNAL...")
+@RUNS
 @click.option("--suite", metavar="SUITE", help="Judge by the cases of this suite instead of the recorded ones.")
 @click.option("--workers", type=AT_LEAST_ONE, default=1, help="Number of processes; it does not affect the verdicts.")
 @click.option("--judge", is_flag=True, help="Ask the judge of carob.toml about the criteria first.")
 @click.option("--labels-from", metavar="REV", default="", help="Let only the labels of this revision of git decide.")
 @options_of_runs(OF_A_RUN)
 def command(
-    journals: tuple[str, ...], suite: str | None, quiet: bool, verbose: int, labels_from: str, **how: Any
+    runs: tuple[str, ...], suite: str | None, quiet: bool, verbose: int, labels_from: str, **how: Any
 ) -> int:
     """Judge recorded runs again, without an agent, and write a new journal and reports for each.
+
+    RUN is a journal, a folder of them, @last (the default), @last-5 or @last-green.
 
     With --suite, the recorded answers are judged by the current expectations. A case that was not recorded is an ERROR.
 
@@ -53,11 +55,10 @@ def command(
     by = api.load_file(suite, project) if suite else None
     for warning in by.warnings if by else ():
         click.echo(warning, err=True)
+    journals = [journal for run in runs for journal in api.find_journals(run, project)]
     if len(journals) > 1:
         api.refuse_one_file(how["reports"], project)
-    return worst_exit_code(
-        [_rescore_one(api.open_journal(journal, project), by, screen, **how) for journal in journals]
-    )
+    return worst_exit_code([_rescore_one(journal, by, screen, **how) for journal in journals])
 
 
 def _rescore_one(

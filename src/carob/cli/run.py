@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import partial
+from glob import escape, glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("suites", nargs=-1, required=True, metavar="SUITE...")
+@click.argument("suites", nargs=-1, metavar="[SUITE]...")
 @click.option(
     "-t",
     "--target",
@@ -67,6 +69,8 @@ def command(
 ) -> int:
     """Run suites against an agent, judge every case, and write a journal and reports.
 
+    Without SUITE, those that `suites` of carob.toml names are run, or the only *.carob.yaml here.
+
     \b
     Targets:
       python:module:function    a function, sync or async, that takes a prompt
@@ -93,6 +97,7 @@ def command(
       carob run suite.json --target staging --target canary --repeat 5
       carob run suite.json --target staging --matrix MODEL=small,large --repeat 3
     """
+    suites = suites or _suites_of_project()
     if only_list:
         return _list_cases(suites, cases=cases, categories=categories, tags=tags, keyword=keyword)
     with gc_frozen():
@@ -112,6 +117,23 @@ def command(
     how |= {"categories": categories, "tags": tags, "keyword": keyword, "reports": reports}
     how["cases_named"], most = cases is not None, most_failures(fail_fast, max_failures)
     return _run_all(chosen, columns, config, most, results_dir, read_verbosity(quiet, verbose), how)
+
+
+def _suites_of_project() -> tuple[str, ...]:
+    """The suites that carob.toml names, or the one that is there."""
+    from carob import api
+    from carob.errors import UsageError
+
+    config = api.find_config()
+    folder = escape(str(config.file.parent)) if config.file else ""
+    named = [path for name in config.suites for path in sorted(glob(os.path.join(folder, name), recursive=True))]
+    found = named or sorted(path for end in ("yaml", "yml", "json") for path in glob(f"*.carob.{end}"))
+    if named or len(found) == 1:
+        return tuple(os.path.relpath(path) for path in found)
+    fix = 'Write it as `carob run SUITE...`, or name them in carob.toml: suites = ["evals/*.yaml"].'
+    there = f"there is more than one here: {', '.join(found)}" if found else "there is none here"
+    what = f"`suites` of carob.toml matches no file: {', '.join(config.suites)}" if config.suites else there
+    raise UsageError(f"no suite is given, and {what}.", fix=fix, slug="no-suite")
 
 
 def _list_cases(suites: tuple[str, ...], **selected: Any) -> int:

@@ -143,6 +143,8 @@ class _ConfigBase(Struct, frozen=True, kw_only=True):
     """What a configuration has as the file says it."""
 
     target: Text | None = None
+    suites: tuple[Text, ...] = ()
+    """What `carob run` runs where it names none; below the folder of the file, with `*`."""
     secrets: tuple[Text, ...] = ()
     allow_partial: bool = False
     allow_unknown: bool = False

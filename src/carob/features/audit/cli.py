@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from carob.cli.options import PATH, Share
+from carob.cli.options import PATH, RUNS, Share
 from carob.errors import UsageError
 
 OF_SUITES = ("min_kill", "suite")
@@ -17,7 +18,7 @@ OF_GRADERS = ("min_caught", "threshold", "timeout", "asks", "verdicts", "reviews
 
 
 @click.command()
-@click.argument("journals", nargs=-1, required=True, metavar="JOURNAL...")
+@RUNS
 @click.option(
     "--min-kill",
     type=Share(),
@@ -44,7 +45,7 @@ OF_GRADERS = ("min_caught", "threshold", "timeout", "asks", "verdicts", "reviews
 )
 @click.option("--reviews", type=PATH, metavar="FILE", help="Which mutants are right, as reviewed by a person.")
 def command(
-    journals: tuple[str, ...],
+    runs: tuple[str, ...],
     min_kill: float,
     seed: int,
     suite: str | None,
@@ -57,7 +58,8 @@ def command(
     Wrong traces that still pass are survivors; each is shown with the field that would catch it. Agents that do
     nothing, repeat the prompt or answer another case must not pass. Changes that leave a trace right must still pass.
 
-    With --grader, JOURNAL may be any recording or export, and the same wrong traces are given to a grader of yours:
+    RUN is a journal, a folder of them, @last (the default), @last-5 or @last-green. With --grader it may be any
+    recording or export, and the same wrong traces are given to a grader of yours:
 
     \b
       python:module:function         its parameters say what it gets: trace, messages, answer, ...
@@ -81,15 +83,22 @@ def command(
     from carob.features.audit import library as audit_library
     from carob.features.audit.terminal import show_audit
 
-    _refuse_others(grader, journals)
-    folder = results_dir or Path(journals[0]).parent
+    _refuse_others(grader)
+    project = api.find_project()
     if grader is not None:
-        return _audit_grader(grader, journals, folder, seed=seed, **of_grader)
-    auditor = audit_library.auditor(journals[0], api.load_file(suite, api.find_project()) if suite else None, seed=seed)
-    return show_audit(auditor, folder / Path(journals[0]).stem, min_kill)
+        traces = [str(api.find_run(run, project)) if run.startswith("@") else run for run in runs]
+        return _audit_grader(grader, traces, results_dir or Path(traces[0]).parent, seed=seed, **of_grader)
+    by = api.load_file(suite, project) if suite else None
+    codes = []
+    for run in runs:
+        for journal in api.find_journals(run, project):
+            path = Path(journal.path)
+            auditor = audit_library.auditor(journal, by, seed=seed)
+            codes.append(show_audit(auditor, (results_dir or path.parent) / path.stem, min_kill))
+    return max(codes)
 
 
-def _audit_grader(grader: str, traces: tuple[str, ...], folder: Path, **how: Any) -> int:
+def _audit_grader(grader: str, traces: Sequence[str], folder: Path, **how: Any) -> int:
     from carob.features.graders import library as graders_library
     from carob.features.graders.terminal import AuditProgress, show_grader_audit
 
@@ -102,8 +111,8 @@ def _audit_grader(grader: str, traces: tuple[str, ...], folder: Path, **how: Any
     return show_grader_audit(audit, folder)
 
 
-def _refuse_others(grader: str | None, journals: tuple[str, ...]) -> None:
-    """Refuse options of the other audit, and several journals where there is no grader."""
+def _refuse_others(grader: str | None) -> None:
+    """Refuse options of the other audit."""
     context = click.get_current_context()
     for name in OF_SUITES if grader is not None else OF_GRADERS:
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
@@ -111,6 +120,3 @@ def _refuse_others(grader: str | None, journals: tuple[str, ...]) -> None:
             fix = "Leave it out: --min-caught is the gate." if grader is not None else "Name one with --grader."
             whose = "a grader has none of it" if grader is not None else "it can only be given for a grader"
             raise UsageError(f"{option}: {whose}.", fix=fix, slug="bad-option")
-    if grader is None and len(journals) > 1:
-        message = "several journals can only be given for a grader."
-        raise UsageError(message, fix="Name one with --grader.", slug="bad-option")

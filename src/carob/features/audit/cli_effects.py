@@ -8,9 +8,9 @@ from carob.errors import ExitCode
 
 
 @click.command()
-@click.argument("journal", metavar="JOURNAL")
+@click.argument("run", default="@last")
 @click.option("--all", "everything", is_flag=True, help="Show all other sentences as well.")
-def command(journal: str, everything: bool) -> int:
+def command(run: str, everything: bool) -> int:
     """Show the sentences of recorded answers that claim an effect in the words of `effects`, and those that nearly do.
 
     A sentence is nearly a claim if it has a declared word in another form, or outside of the published frames: add a
@@ -27,7 +27,7 @@ def command(journal: str, everything: bool) -> int:
     from carob.text.wording import pluralize, shorten, visible
 
     counts: Counter[str] = Counter()
-    for sentence in library.read_claims(journal):
+    for sentence in library.read_claims(run):
         counts[sentence.kind] += 1
         if sentence.kind == "not" and not everything:
             continue

@@ -10,8 +10,8 @@ from carob.cli.options import PATH, Share, format_options
 
 
 @click.command()
-@click.argument("base")
-@click.argument("new", nargs=-1, required=True)
+@click.argument("base", default="@baseline")
+@click.argument("new", nargs=-1)
 @format_options
 @click.option("--confidence", type=Share(), metavar="C", help="Confidence level (default: that of [gate], or 0.95).")
 @click.option("--max-new-failures", type=int, metavar="N", help="Gate: at most N cases broke.")
@@ -37,6 +37,8 @@ def command(
 ) -> int:
     """Compare two runs: what broke, what was fixed, what is flaky, and how certain that is.
 
+    Without NEW, the last run is compared, and without BASE too, with the baseline of its suite.
+
     BASE and NEW are journals, folders of them, @last, @last-green, or a commit or tag that was run. BASE may also be
     @last-5 (the last five runs together), a baseline file, or @baseline for the suite's own. Several NEW runs are each
     compared with BASE, with one correction for their number. Exit code 1: a gate is broken or undecided; without gates,
@@ -44,8 +46,8 @@ def command(
 
     \b
     Examples:
-      carob compare @last-5 @last --max-new-failures 0
-      carob compare @baseline @last --max-new-failures 0
+      carob compare
+      carob compare @last-5 --max-new-failures 0
       carob compare before.jsonl after.jsonl --format markdown --output comment.md
       carob compare @baseline before.jsonl after.jsonl --max-new-failures 0
     """
@@ -53,8 +55,8 @@ def command(
     from carob.features.compare.terminal import show_comparisons
 
     comparisons = [
-        library.compare_runs(base, comparison, together=len(new), **options)  # type: ignore[arg-type]  # click has read each by its type
-        for comparison in new
+        library.compare_runs(base, comparison, together=len(new) or 1, **options)  # type: ignore[arg-type]  # click has read each by its type
+        for comparison in new or ("@last",)
     ]
     show_comparisons(comparisons, form, output)
     return max(comparison.exit_code for comparison in comparisons)

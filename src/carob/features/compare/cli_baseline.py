@@ -33,9 +33,11 @@ def save(run: str, file: Path | None, results_dir: Path | None) -> int:
 
 
 @click.command()
-@click.argument("file", type=PATH)
-def show(file: Path) -> int:
-    """Show the baseline of a suite, or a baseline file: which run it was, and the cases that did not pass.
+@click.argument("file", required=False, type=PATH)
+def show(file: Path | None) -> int:
+    """Show a baseline: which run it was, and the cases that did not pass.
+
+    FILE is a suite or a baseline file; by default, the suite of the last run.
 
     \b
     Example:
@@ -44,5 +46,5 @@ def show(file: Path) -> int:
     from carob.features.compare import library
     from carob.features.compare.terminal import show_baseline
 
-    show_baseline(library.load_baseline(file))
+    show_baseline(library.load_baseline(file or library.last_suite()))
     return 0

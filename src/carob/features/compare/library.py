@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from carob.engine.rescoring import (
     AnyJournal,
     name_run,
+    open_journal,
 )
 from carob.plugins.project import find_project
 
@@ -47,6 +48,11 @@ def set_baseline(
     from carob.features.compare import references
 
     return references.set_baseline(name_run(run), None if file is None else Path(file), results_dir, find_project())
+
+
+def last_suite() -> Path:
+    """The suite of the last run here."""
+    return Path(open_journal("@last", find_project()).header.suite)
 
 
 def load_baseline(file: str | Path) -> BaselineFile:

@@ -216,7 +216,7 @@ class References:
             is_known = name in (LAST, LAST_GREEN) or name.removeprefix(f"{LAST}-").isdecimal()
             fix = OTHER_TARGET if is_known else did_you_mean(name, (LAST, LAST_GREEN, BASELINE))
             if not list_runs(self._folders):
-                fix = "There is no run yet: carob run SUITE"
+                fix = "Run a suite first: carob run SUITE."
             return UsageError(f"{name}: no such run{of_suite} in {folders}.", fix=fix, slug="no-run")
         fix = f"Name a journal, a folder, {LAST}, {LAST_GREEN}, {BASELINE}, or a commit or tag that was run."
         return UsageError(f"{name!r} is neither a file nor a run{of_suite} in {folders}.", fix=fix, slug="no-run")

@@ -18,9 +18,9 @@ from carob.errors import ExitCode
 def command(folder: Path | None, port: int, no_browser: bool, label: str) -> int:
     """Show runs in a browser: every case with its conversation, its tool calls and its checks.
 
-    FOLDER is a folder of journals, one journal, or that of a guard; by default, the results of this folder. The pages
-    are only available on this machine, and read-only without --label. A run in progress updates itself. Ctrl-C ends the
-    viewer.
+    FOLDER is a folder of journals, one journal, @last, or that of a guard; by default, the results of this folder. The
+    pages are only available on this machine, and read-only without --label. A run in progress updates itself. Ctrl-C
+    ends the viewer.
 
     \b
     Examples:

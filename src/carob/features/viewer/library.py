@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from carob.api import find_config
 from carob.engine.rescoring import (
     default_results_dir,
+    find_run,
 )
 
 if TYPE_CHECKING:
@@ -24,4 +25,6 @@ def open_viewer(folder: str | Path | None = None, *, port: int = 0, label: str =
 
     config = find_config()
     usual = default_results_dir("suite.json", config)
+    if str(folder or "").startswith("@"):
+        folder = find_run(str(folder), config.project)
     return viewer_of(None if folder is None else Path(folder), usual, port, os.environ, config.project, label)
