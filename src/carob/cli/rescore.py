@@ -28,9 +28,7 @@ OF_A_RUN = ("results_dir", "reports", "allow_partial", "allow_unknown", "allow_u
 @click.option("--judge", is_flag=True, help="Ask the judge of carob.toml about the criteria first.")
 @click.option("--labels-from", metavar="REV", default="", help="Let only the labels of this revision of git decide.")
 @options_of_runs(OF_A_RUN)
-def command(
-    runs: tuple[str, ...], suite: str | None, quiet: bool, verbose: int, labels_from: str, **how: Any
-) -> int:
+def command(runs: tuple[str, ...], suite: str | None, quiet: bool, verbose: int, labels_from: str, **how: Any) -> int:
     """Judge recorded runs again, without an agent, and write a new journal and reports for each.
 
     RUN is a journal, a folder of them, @last (the default), @last-5 or @last-green.

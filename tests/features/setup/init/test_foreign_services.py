@@ -100,7 +100,7 @@ def test_nothing_is_written_from_another_project(carob: Carob, project: Path, pa
     assert not (other / "asked").exists()
     assert "[targets." not in (project / "carob.toml").read_text()
     assert (
-        f"carob inspect http://127.0.0.1:{port}{(paths or ['/'])[0]} --name app --write"
+        f"carob init --inspect http://127.0.0.1:{port}{(paths or ['/'])[0]} --name app --write"
         in (project / "carob.toml").read_text()
     )
     assert "passed" not in done.out
