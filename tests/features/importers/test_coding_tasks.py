@@ -154,3 +154,45 @@ def test_evals_with_the_same_name_are_told_apart(tmp_path: Path) -> None:
     rows = [{"id": number, "name": "same", "prompt": "Fix it."} for number in (0, 1)]
     suite = read(tmp_path, {"skill_name": "fix", "evals": rows}, "evals.json")
     assert [case.id for case in suite.cases] == ["0", "1"]
+
+
+USED, NOT_USED = {"skill": "fix"}, {"skill": "fix", "never": True}
+SHAPES: dict[str, tuple[Json, list[Json]]] = {
+    "skill and cases": ({"skill": "fix", "cases": [{"id": "a", "input": "Fix.", "rubric": ["Well?"]}]}, [USED]),
+    "evaluations": ({"skill_name": "fix", "evaluations": [{"prompt": "Bake.", "should_trigger": False}]}, [NOT_USED]),
+    "positive and negative": (
+        {"skill": "fix", "positive": [{"id": "p", "prompt": "Fix."}], "negative": ["Bake."]},
+        [USED, NOT_USED],
+    ),
+    "queries that are routed": (
+        {"target": "fix", "queries": [{"query": "Bake.", "should_fire": False, "route_to": "bake"}]},
+        [NOT_USED, {"skill": "bake"}],
+    ),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_evals_in_other_shapes(shape: str, tmp_path: Path) -> None:
+    tree, used = SHAPES[shape]
+    suite = read(tmp_path, tree, "evals.json")
+    specs = [spec for number in range(len(suite.cases)) for spec in asked(suite, number)]
+    assert [json.loads(bytes(spec["skills"])) for spec in specs if "skills" in spec] == used
+
+
+def test_evals_of_a_skill_that_is_not_named_are_refused_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(carob.SuiteError, match=r"do not name their skill\. Write 'skill_name'") as raised:
+        read(tmp_path, [{"query": "Fix it.", "should_trigger": True}] * 3, "triggers.json")
+    assert len(raised.value.problems) == 1
+
+
+def test_no_expectation_of_an_eval_is_dropped(tmp_path: Path) -> None:
+    row = {
+        "prompt": "Fix.",
+        "script_checks": [{"description": "It builds.", "cmd": ["make"]}],
+        "expected_files": ["a.txt"],
+        "must_not_edit": True,
+        "notes": "Old.",
+    }
+    suite = read(tmp_path, {"skill_name": "fix", "evals": [row]}, "evals.json")
+    unjudged = [json.loads(bytes(spec["unjudged"]))["what"] for spec in asked(suite) if "unjudged" in spec]
+    assert unjudged == ["script_checks: It builds.", "expected_files: a.txt", "must_not_edit: True"]

@@ -36,6 +36,9 @@ def slugs(text: str, *more: str) -> set[str]:
         ("a" * 501, {"long-criterion"}),
         ("does not promise a refund", {"absent-criterion"}),
         ("mentions 'refund'", {"exact-criterion"}),
+        ('states "you have 14 days" near the top', {"quoted-words"}),
+        ("writes `npm ci` in the workflow", {"quoted-words"}),
+        ("says that it's the user's own order", set()),
         ("the answer is valid JSON", {"exact-criterion"}),
         ("calls the issue_refund tool", {"exact-criterion"}),
         ("uses at most 50 words", {"exact-criterion"}),
@@ -49,3 +52,16 @@ def test_a_case_of_criteria_alone() -> None:
     suite = {"carob": 1, "cases": [{"id": "a", "prompt": "Pay.", "expected": {"meets": [PLAIN]}}]}
     report = lint_source(json.dumps(suite).encode(), "s.json", catalog_for(Project()), TargetInfo())
     assert "only-criteria" in {smell.slug for smell in report.smells}
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('tells the user "14 days", or `two weeks`', 'must_say_any: ["14 days", "two weeks"]'),
+        ("tells no user “trust me”", 'must_not_say: ["trust me"]'),
+    ],
+)
+def test_quoted_words_are_shown_as_a_key(text: str, line: str) -> None:
+    suite = {"carob": 1, "cases": [{"id": "a", "prompt": "Pay.", "expected": {"meets": [text]}}]}
+    report = lint_source(json.dumps(suite).encode(), "s.json", catalog_for(Project()), TargetInfo())
+    assert [line in smell.message for smell in report.smells if smell.slug == "quoted-words"] == [True]

@@ -5,7 +5,7 @@ from carob.plugins.features import Feature, RecordingFormat, SuiteFormat
 PROMPTFOO_KEYS = ("prompts", "tests", "providers", "targets", "defaultTest", "scenarios", "redteam")
 # Without their first letters: keys are in snake or in camel case.
 DEEPEVAL_KEYS = ("utput", "ontext", "ools", "cenario", "ource_file", "ourceFile")
-SKILL_KEYS = ("evals", "expect", "assertions", "should_trigger")
+SKILL_KEYS = ("evals", "expect", "assertions", "should_", "skill")
 PROMPTFOO_RESULTS = (("testIdx", "promptIdx", "prompt"), ("results.results",), ("[*",))
 AGENTDOJO_RUNS = (("suite_name", "user_task_id"), ("metadata.suite_name",), ("metadata.benchmark",), ("benchmark",))
 ADK_KEYS = ("eval_cases", "evalCases", "query", "data")

@@ -6,20 +6,34 @@ unjudged: write the deeds that they mean as `commands`, `files` and `claims`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any, TypedDict, TypeGuard
 
 from carob.features.importers.criteria import read_criteria
+from carob.suites.diagnostics import refuse
 from carob.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
 from carob.suites.formats.builder import SuiteBuilder
 
 FILE = "evals.json"
 SKILL = "SKILL.md"
-PROMPTS = ("prompt", "query", "input", "task")
-IN_WORDS = ("expected_output", "expectations", "assertions", "expected_behavior", "expected", "rubric", "criteria")
+PROMPTS = ("prompt", "query", "input", "task", "question")
+LISTS = ("evals", "evaluations", "queries", "cases")
+"""Keys of an object that hold the evals."""
+BY_TRIGGER = {"positive": True, "negative": False, "should_trigger": True, "should_not_trigger": False}
+"""Keys of lists of prompts for which the skill is to be used, or not."""
+TRIGGERS = ("should_trigger", "should_fire", "should_activate")
+NAMES = ("skill_name", "skill", "target")
 CRITERIA = ("expectations", "assertions", "expected_behavior")
-"""What an answer must meet, sentence by sentence; the others are references, or scales."""
+"""What an answer must meet, sentence by sentence."""
+IN_WORDS = (*CRITERIA, "expected_output", "expected", "rubric", "criteria")
+EXPECTS = re.compile(r"expect|assert|rubric|criteri|checks?(?:_|$)|grad(?:e|er|ing)(?:_|$)|must|(?:^|_)should_")
+"""What keys that expect something are called: what is not judged of them is said."""
 TEXT_KEYS = ("text", "description", "assertion", "expectation", "check", "name", "criterion")
+LONGEST = 300
+FOLDERS = 3
+"""So many folders around the file may be that of the skill."""
+NO_SKILL = "the evals do not name their skill. Write 'skill_name' next to 'evals', or keep the file below SKILL.md."
 
 
 class _Eval(TypedDict, total=False):
@@ -27,6 +41,7 @@ class _Eval(TypedDict, total=False):
     name: str
     prompt: str
     query: str
+    task: str
     files: list[Any]
     skills: list[str]
     should_trigger: bool
@@ -40,40 +55,67 @@ class SkillEvals(Format):
     description = "an object with 'skill_name' and 'evals', or a list of evals in evals.json or with 'should_trigger'"
 
     def recognizes(self, file: SuiteFile) -> bool:
-        rows, _ = _list_evals(file.tree)
-        first = rows[0] if rows else None
+        first = next((row for row, _, _ in _list_evals(file.tree)), None)
         if not isinstance(first, dict) or not any(isinstance(first.get(key), str) for key in PROMPTS):
             return False
-        if isinstance(file.tree, dict) or isinstance(first.get("should_trigger"), bool):
+        if isinstance(file.tree, dict):
+            return "evals" in file.tree or any(isinstance(file.tree.get(key), str) for key in NAMES)
+        if any(isinstance(first.get(key), bool) for key in TRIGGERS):
+            return True
+        if "expected_behavior" in first and not {"query", "skills"}.isdisjoint(first):
             return True
         if "skills" in first:
-            return not {"query", "expected_behavior"}.isdisjoint(first)
+            return "query" in first
         return file.name == FILE and not first.keys().isdisjoint(IN_WORDS)
 
     def read(self, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
         suite = SuiteBuilder(file, catalog)
         tree: Any = file.tree
-        rows, at = _list_evals(tree)
-        suite.require(rows, list[_Eval], at)
-        named = tree.get("skill_name") or tree.get("skill") if isinstance(tree, dict) else None
+        evals = [*_list_evals(tree)]
+        for row, path, _ in evals:
+            suite.require(row, _Eval, path)
+        named = next(filter(None, (tree.get(key) for key in NAMES)), "") if isinstance(tree, dict) else ""
         skill = str(named or _skill_around(file))
-        for number, (name, row) in enumerate(zip(_name_all(rows), rows, strict=True)):
-            _add_case(suite, row, (*at, number), name, skill)
+        if not skill and any(_trigger(row, implied) is not None and not _used(row) for row, _, implied in evals):
+            raise refuse(NO_SKILL, "no-skill")
+        for name, (row, path, implied) in zip(_name_all([row for row, _, _ in evals]), evals, strict=True):
+            _add_case(suite, row, path, name, skill, _trigger(row, implied))
         return suite.build(name=skill)
 
 
-def _list_evals(tree: object) -> tuple[Sequence[Any], tuple[str, ...]]:
+def _list_evals(tree: object) -> Iterator[tuple[Any, tuple[Any, ...], bool | None]]:
+    """Each eval with its place, and whether the list that it is in says that the skill is to be used."""
     if isinstance(tree, dict):
-        rows = tree.get("evals")
-        return (rows, ("evals",)) if isinstance(rows, list) else ([], ())
-    # A list of JSON may be parsed as it is walked through.
-    return (tree, ()) if isinstance(tree, Sequence) and not isinstance(tree, str) else ([], ())
+        listed = next((key for key in LISTS if _is_list(tree.get(key))), "")
+        lists: Mapping[str, bool | None] = {listed: None} if listed else BY_TRIGGER
+        for key, used in ((key, used) for key, used in lists.items() if _is_list(tree.get(key))):
+            for number, row in enumerate(tree[key]):
+                yield {PROMPTS[0]: row} if used is not None and isinstance(row, str) else row, (key, number), used
+    elif _is_list(tree):
+        for number, row in enumerate(tree):
+            yield row, (number,), None
+
+
+def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
+    """Whether it is a list, which may be parsed as it is walked through."""
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _trigger(row: Mapping[str, Any], implied: bool | None) -> bool | None:
+    """Whether the skill is to be used; None where nothing says so."""
+    return next((row[key] for key in TRIGGERS if isinstance(row.get(key), bool)), implied)
+
+
+def _used(row: Mapping[str, Any]) -> list[str]:
+    """The skills that the eval itself names."""
+    routed = row.get("route_to")
+    return [routed] if isinstance(routed, str) and routed else [str(one) for one in row.get("skills") or ()]
 
 
 def _skill_around(file: SuiteFile) -> str:
     """The skill in whose folder the evals are: it is called like the folder."""
     folder = file.folder.resolve()
-    return next((place.name for place in (folder, folder.parent) if (place / SKILL).is_file()), "")
+    return next((place.name for place in (folder, *folder.parents)[:FOLDERS] if (place / SKILL).is_file()), "")
 
 
 def _name_all(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -85,17 +127,22 @@ def _name_all(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return [str(number) for number in range(1, len(rows) + 1)]
 
 
-def _add_case(suite: SuiteBuilder, row: Mapping[str, Any], path: tuple[Any, ...], name: str, skill: str) -> None:
+def _add_case(
+    suite: SuiteBuilder, row: Mapping[str, Any], path: tuple[Any, ...], name: str, skill: str, trigger: bool | None
+) -> None:
     prompt = next((row[key] for key in PROMPTS if isinstance(row.get(key), str)), "")
     files = [str(file) for file in row.get("files") or ()]
     needed = [f"the workspace holds {file}" for file in files]
     case = suite.case(name, prompt, path, preconditions=needed)
-    skills = [skill] if skill else [str(one) for one in row.get("skills") or ()]
-    key = "not_used" if row.get("should_trigger") is False else "used"
-    expected: dict[str, Any] = {"skills": {key: skills}} if skills else {}
+    skills = _used(row) or ([skill] if skill else [])
+    if trigger is False:
+        used = {key: names for key, names in (("not_used", [skill]), ("used", _used(row))) if any(names)}
+    else:
+        used = {"used": skills}
+    expected: dict[str, Any] = {"skills": used} if skills else {}
     expected |= read_criteria((text for field in CRITERIA for text in _texts(row.get(field))), CRITERIA[0])
-    others = [field for field in IN_WORDS if field not in CRITERIA]
-    if unjudged := [f"{field}: {text}" for field in others for text in _texts(row.get(field))]:
+    others = [key for key in row if EXPECTS.search(key) and key not in (*CRITERIA, *TRIGGERS)]
+    if unjudged := [f"{key}: {text[:LONGEST]}" for key in others for text in _texts(row[key])]:
         expected["unjudged"] = [*expected.get("unjudged", ()), *unjudged]
     case.expect({"outcome": "completed", **expected} if expected else {}, path)
 
@@ -110,3 +157,5 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, dict):
         said = next((value[key] for key in TEXT_KEYS if isinstance(value.get(key), str)), "")
         yield from _texts(said or str(value))
+    elif isinstance(value, bool | int | float):
+        yield str(value)

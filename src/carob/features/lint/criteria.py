@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -52,6 +53,10 @@ KEYS: Final = tuple(
 """Sentences that say exactly what a key does; nothing is guessed."""
 
 
+_QUOTED: Final = re.compile(r'"([^"]{2,60})"|“([^”]{2,60})”|`([^`]{2,60})`')
+_DENIED: Final = re.compile(r"\b(?:not|never|without|no|avoids?|instead of|rather than)\b|n't\b", re.IGNORECASE)
+
+
 def find_long(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
     for placed in case.of(ReadCriterion):
         if len(placed.args["says"]) > LONG:
@@ -87,6 +92,19 @@ def find_exact(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
                 yield placed.path, f"a key says it exactly, without a reader: {key.format(text=text)}"
 
 
+def find_quoted(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
+    for placed in case.of(ReadCriterion):
+        says = placed.args["says"].strip()
+        words = [next(filter(None, found)) for found in _QUOTED.findall(says)]
+        if words and not any(pattern.fullmatch(says) for pattern, _ in KEYS):
+            key = "must_not_say" if _DENIED.search(says) else "must_say_any"
+            shown = ", ".join(json.dumps(word, ensure_ascii=False) for word in dict.fromkeys(words))
+            yield (
+                placed.path,
+                f"words in quotes need no reader. Add {key}: [{shown}] if the answer has them as they are.",
+            )
+
+
 def find_absence(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
     for placed in case.of(ReadCriterion):
         if _ABSENT.search(placed.args["says"]) and not placed.args.get("absence"):
@@ -106,6 +124,7 @@ RULES = (
     Rule("score-scale", find_scale),
     Rule("vague-criterion", find_vague),
     Rule("exact-criterion", find_exact),
+    Rule("quoted-words", find_quoted),
     Rule("absent-criterion", find_absence),
     Rule("only-criteria", find_alone),
 )
