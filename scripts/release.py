@@ -16,10 +16,12 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import tomllib
 import urllib.error
 import urllib.request
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -103,8 +105,21 @@ def build() -> None:
     for old in DIST.glob("carob-*"):
         old.unlink()
     run(".tools/bin/uv", "build", "--quiet", "--out-dir", "dist", ".")
-    for file in sorted(DIST.glob("carob-*")):
-        print(f"  {file.relative_to(ROOT)}  {file.stat().st_size >> 10} KiB")
+    attest()
+
+
+def attest() -> None:
+    """Build a second time, refuse files that come out different, and write down their digests."""
+    lines = []
+    with tempfile.TemporaryDirectory() as again:
+        run(".tools/bin/uv", "build", "--quiet", "--out-dir", again, ".")
+        for file in sorted(DIST.glob("carob-*")):
+            digest = sha256(file.read_bytes()).hexdigest()
+            if digest != sha256(Path(again, file.name).read_bytes()).hexdigest():
+                sys.exit(f"release: {file.name} comes out different each time, so it cannot be checked")
+            lines.append(f"{digest}  {file.name}\n")
+            print(f"  {file.relative_to(ROOT)}  {file.stat().st_size >> 10} KiB  sha256 {digest}")
+    (DIST / "SHA256SUMS").write_text("".join(lines), "utf-8")
 
 
 def prove() -> None:
