@@ -207,7 +207,7 @@ def test_a_folder_counts_every_journal_and_files_are_written_whole(carob: Carob)
     ("arguments", "code", "says"),
     [
         pytest.param(["none.json"], 4, "none.json: no such file", id="no-suite"),
-        pytest.param(["suite.json", "none.jsonl"], 4, "the recording cannot be read", id="no-run"),
+        pytest.param(["suite.json", "none.jsonl"], 4, "none.jsonl: it cannot be read", id="no-run"),
         pytest.param(["suite.json", "empty"], 4, "there is no run in this folder", id="no-run-in-the-folder"),
         pytest.param(["suite.json", "--min-asserted", "2"], 4, "--min-asserted", id="no-share"),
         pytest.param(["suite.json", "--output", "suite.json/x"], 3, "cannot be written", id="no-folder"),

@@ -25,6 +25,13 @@ from carob.errors import UsageError
     metavar="RUN",
     help="Also list the kinds of conversations in this recording or export that no case resembles. Repeatable.",
 )
+@click.option(
+    "--offered",
+    multiple=True,
+    metavar="TOOLS",
+    help="What the agent is offered: an answer to tools/list, definitions, an OpenAPI document, or tools.py:TOOLS."
+    " Repeatable.",
+)
 @click.option("--unlike", type=PATH, metavar="FILE", help="Write some of each of these there, for `carob draft FILE`.")
 @format_options
 def command(
@@ -32,6 +39,7 @@ def command(
     runs: tuple[str, ...],
     min_asserted: float | None,
     against: tuple[str, ...],
+    offered: tuple[str, ...],
     unlike: Path | None,
     form: str,
     output: Path | None,
@@ -47,6 +55,7 @@ def command(
       carob coverage evals/checkout.yaml carob-results/
       carob coverage evals/checkout.yaml carob-results/ --min-asserted 0.8
       carob coverage evals/checkout.yaml carob-results/ --format html --output coverage.html
+      carob coverage evals/checkout.yaml carob-results/ --offered openapi.yaml
       carob coverage evals/checkout.yaml --against production.jsonl --unlike unlike.jsonl
     """
     from carob.features.coverage import library
@@ -55,6 +64,6 @@ def command(
     if unlike is not None and not against:
         fix = "Name recorded conversations with --against."
         raise UsageError("--unlike: there is nothing to hold the suite against.", fix=fix, slug="bad-option")
-    coverage = library.coverage(suite, runs, against=against, unlike=unlike)
+    coverage = library.coverage(suite, runs, against=against, offered=offered, unlike=unlike)
     show_coverage(coverage, form, output, min_asserted)
     return coverage.exit_code(min_asserted)

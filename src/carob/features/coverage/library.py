@@ -25,20 +25,24 @@ def coverage(
     runs: AnyJournal | Sequence[AnyJournal] = (),
     *,
     against: AnyJournal | Sequence[AnyJournal] = (),
+    offered: str | Sequence[str] = (),
     unlike: str | Path | None = None,
 ) -> Coverage:
     """What a suite and runs reach of what is declared: tools, arguments, effects, rules, faults and expected keys.
 
     `runs`: journals, folders of them, or recordings that `replay:` reads. What was not observed is not covered.
     `against`: recorded conversations, of which the kinds that no case resembles are listed; some of each are written to
-    the file `unlike`, which `carob.draft` reads.
+    the file `unlike`, which `carob.draft` reads. `offered`: what lists the tools of the agent, apart from what runs
+    say: an answer to tools/list, definitions, an OpenAPI document, or `tools.py:TOOLS`.
     """
+    from carob.engine.tool_lists import read_tools
     from carob.features.coverage.sources import measure_coverage, write_unlike
 
     project = project_for(suite)
     loaded, journals, others = load_in(suite, project), as_journals(runs), as_journals(against)
+    tools = [read_tools(source, Path.cwd()) for source in ([offered] if isinstance(offered, str) else offered)]
     if unlike is None:
-        return measure_coverage(loaded, journals, project, others)
+        return measure_coverage(loaded, journals, project, others, offered=tools)
     redactor = rescoring.configured_redactor(read_config(project))
     with write_unlike(Path(unlike), redactor) as write:
-        return measure_coverage(loaded, journals, project, others, write)
+        return measure_coverage(loaded, journals, project, others, write, tools)

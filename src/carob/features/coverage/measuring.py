@@ -82,16 +82,19 @@ class CoverageMeter:
         self._is_listed_whole = False
         self._conversations = self._others = 0
 
-    def add_schemas(self, trace: Trace) -> None:
-        """The tools that a conversation says are offered: to be taken of all conversations before their calls."""
-        for name, schema in trace.tool_schemas.items():
+    def add_offered(self, tools: Mapping[str, object], why_in_part: str = "") -> None:
+        """The tools that a list has, with their schemas: to be taken before any call."""
+        for name, schema in tools.items():
             if name not in self._schemas and len(self._schemas) < MOST_TOOLS:
                 self._schemas[name] = read_arguments(schema)
-        if trace.tool_schemas:
-            why = trace.why_unobserved("tool_schemas")
-            self._is_listed_whole = self._is_listed_whole or not why
-            if why:
-                self._note("offered tools", why)
+        if tools:
+            self._is_listed_whole = self._is_listed_whole or not why_in_part
+            if why_in_part:
+                self._note("offered tools", why_in_part)
+
+    def add_schemas(self, trace: Trace) -> None:
+        """The tools that a conversation says are offered."""
+        self.add_offered(trace.tool_schemas, trace.why_unobserved("tool_schemas") or "")
 
     def add_record(self, record: CaseRecord) -> None:
         """A recorded case: what was seen of it, and how the checks that the suite still has came out."""

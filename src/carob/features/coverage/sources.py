@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -35,15 +35,18 @@ def measure_coverage(
     project: Project,
     against: Sequence[AnyJournal] = (),
     on_unlike: Callable[[Trace], None] | None = None,
+    offered: Iterable[Mapping[str, object]] = (),
 ) -> Coverage:
     """What a suite and runs reach of what is declared. Every source is read twice: what is offered comes first.
 
     `against`: conversations whose kinds are held against those of the suite; `on_unlike` is given some of each kind
-    that no case resembles.
+    that no case resembles. `offered`: the tools of the agent with their schemas, as they are listed.
     """
     sources = [source for run in runs for source in _open_run(run, project)]
     others = [source for run in against for source in _open_run(run, project)]
     meter = CoverageMeter(suite, catalog_for(project))
+    for tools in offered:
+        meter.add_offered(tools)
     for conversation in _read_all(sources):
         meter.add_schemas(conversation.trace if isinstance(conversation, CaseRecord) else conversation)
     for conversation in _read_all(sources):

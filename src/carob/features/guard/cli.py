@@ -86,13 +86,14 @@ def command() -> None:
 )
 def check(policy: Path, by: str, tools: tuple[str, ...]) -> int:
     """Read a contract as a guard does, and list its rules: which stop calls, and which no guard can hold."""
+    from carob.engine.tool_lists import read_tools
     from carob.features.guard.policy import load_policy
-    from carob.features.guard.tool_lists import find_unnamed, list_tools
+    from carob.features.guard.tool_lists import find_unnamed
     from carob.text.wording import pluralize, visible
 
     read = load_policy(policy)
     read.refuse_seam(by)  # type: ignore[arg-type]  # click checks it
-    listed = dict.fromkeys(name for source in tools for name in list_tools(source, Path.cwd()))
+    listed = dict.fromkeys(name for source in tools for name in read_tools(source, Path.cwd()))
     for rule in read.contract.rules:
         why = read.not_guarded.get(rule.id)
         words = f"not guarded: {why}" if why else {"block": "blocks", "ask": "asks", "observe": "observes"}[rule.mode]
