@@ -22,6 +22,7 @@ from benchmarks.published import (
     peers,
     rule_audit,
     rules,
+    small_judge,
     tau2,
     trail,
     workbench,
@@ -50,6 +51,11 @@ def add_commands(commands: Any) -> None:
     decided = commands.add_parser("criteria", help="the share of expectations of public suites that can be decided")
     decided.add_argument("folders", nargs="+", type=Path, help="folders with promptfoo configurations or evals.json")
     decided.set_defaults(run=_count_criteria)
+    small = commands.add_parser("small-judge", help="a small model as the judge of 60 answers of HaluEval")
+    small.add_argument("--from", dest="clone", type=Path, required=True, metavar="CLONE", help="a clone of HaluEval")
+    small.add_argument("--base-url", required=True, help="an OpenAI-compatible address, such as llama.cpp's own")
+    small.add_argument("--model", default="smollm2-135m", help="its name there")
+    small.set_defaults(run=_ask_small_judge)
     others = commands.add_parser("peers", help="agentevals, DeepEval and pydantic-evals on the same answers")
     for peer in peers.PEERS:
         others.add_argument(f"--{peer.name}", metavar="PYTHON", help=f"a Python that has {peer.name}")
@@ -114,6 +120,12 @@ def _count_criteria(given: argparse.Namespace) -> int:
     for folder in given.folders:
         print(f"{folder.name}: {criteria.count(criteria.find_suites([folder]))}")
     print(f"all: {criteria.count(criteria.find_suites(given.folders))}")
+    return 0
+
+
+def _ask_small_judge(given: argparse.Namespace) -> int:
+    with tempfile.TemporaryDirectory(prefix="carob-judge-") as folder:
+        small_judge.judge_answers(given.clone.resolve(), Path(folder), given.base_url, given.model)
     return 0
 
 

@@ -85,15 +85,15 @@ def is_quoted(quote: str, evidence: SeenEvidence) -> bool:
     """Whether a quote is in what the agent made, NFC and white space aside."""
     wanted = one_line(quote)
     made = [evidence.content[part] for part in MADE_BY_AGENT if part in evidence.content]
-    return bool(wanted) and any(wanted in one_line(text) for value in made for text in _texts(value))
+    return bool(wanted) and any(wanted in one_line(text) for value in made for text in texts_of(value))
 
 
-def _texts(value: Any) -> list[str]:
+def texts_of(value: Any) -> list[str]:
     """The texts of a value, each alone, and the whole of it as JSON."""
     if isinstance(value, str):
         return [value]
     members = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [canonical(value).decode(), *(text for member in members for text in _texts(member))]
+    return [canonical(value).decode(), *(text for member in members for text in texts_of(member))]
 
 
 class _Missing(Struct):

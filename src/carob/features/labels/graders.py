@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 
 from carob.criteria.settings import JudgeSettings
 from carob.errors import ConfigError, UsageError
-from carob.features.labels.prompts import SCHEMA, JudgePrompt
+from carob.features.labels.prompts import SCHEMA, JudgePrompt, schema_with_quotes
 from carob.providers.catalog import find_api
 from carob.system.installing import install_extra
 
@@ -112,6 +112,7 @@ class HttpJudge:
         except ImportError as error:
             raise ConfigError("httpx2 is not installed.", fix=install_extra("http")) from error
         self._kind, self._model, self._address = kind, model, address
+        self._is_own = all(not address.startswith(provider.host) for provider in PROVIDERS.values())
         self._failures = (httpx2.HTTPError, httpx2.InvalidURL, OSError)
         version = {"anthropic-version": "2023-06-01"} if kind == "anthropic" else {}
         self._client = httpx2.Client(headers={**headers, **version}, timeout=timeout, follow_redirects=False)
@@ -120,9 +121,16 @@ class HttpJudge:
     def place(self) -> str:
         return f"{self._model} at {urlsplit(self._address).hostname}"
 
+    def _body(self, prompt: JudgePrompt) -> dict[str, Any]:
+        """The request. A server of one's own is given the sentences to choose the quote from."""
+        body = _BODIES[self._kind](self._model, prompt)
+        if self._is_own:
+            body["response_format"]["json_schema"]["schema"] = schema_with_quotes(prompt.shown)
+        return body
+
     def ask(self, prompt: JudgePrompt) -> RawAnswer:
         try:
-            response = self._client.post(self._address, json=_BODIES[self._kind](self._model, prompt))
+            response = self._client.post(self._address, json=self._body(prompt))
         except self._failures as error:
             return RawAnswer(error=f"{UNREACHABLE}: {type(error).__name__}")
         if response.status_code != 200:
