@@ -31,7 +31,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 TRACE_INTO, ADDED = "CAROB_MUTATION_TRACE", "CAROB_MUTATION_ADDED"
 """Variables for the process of the tests: where it writes which test executes what, and the lines that count."""
-MOST_TESTS = 40
+MOST_TESTS = 400
 """So many of the tests that execute a line are run, those that execute the fewest lines first."""
 SECONDS = 300.0
 Lines = dict[str, list[int]]

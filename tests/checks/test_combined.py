@@ -82,3 +82,18 @@ def test_a_source_that_must_not_be_named_is_not_missing() -> None:
 )
 def test_what_is_wrong_with_a_check_by_name_and_arguments(name: str, args: Any, slug: str) -> None:
     assert [flaw.slug for flaw in CATALOG.ask(name, args, ("assert", 0)).problems] == [slug]
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        ({"contains": "Rome"}, 'contains "Rome"'),
+        ({"near": "kitten", "distance": 2}, 'near "kitten" within 2 edits'),
+        ({"contains": "Rome", "at": "$.city", "negated": True}, 'not: contains "Rome" at $.city'),
+        ({"equals": "4", "ignore_case": True}, 'equals "4", whatever the letter case'),
+    ],
+)
+def test_a_check_of_text_says_all_that_it_asks(args: dict[str, Any], words: str) -> None:
+    case = Case(id="A", prompt="p", checks=(spec("answer_text", **args),))
+    (check,) = [row for row in verdicts.judge_case(case, SAYS, CATALOG).checks if row.name == "answer_text"]
+    assert check.expected == words

@@ -216,6 +216,15 @@ def test_an_unknown_field_is_told_its_place(key: str, level: str, said: str) -> 
     assert told[0].isprintable()
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "fix"),
+    [("must_say_any", "a", "a string. Write ['a']."), ("tool_calls", "pay", "a string. Write [{tool: 'pay'}].")],
+)
+def test_a_text_for_a_list_is_shown_as_an_entry_of_one(field: str, value: str, fix: str) -> None:
+    (line,) = lines(json.dumps(expecting(**{field: value})))
+    assert line.partition("found ")[2] == f"{fix} [wrong-type]"
+
+
 def test_a_problem_in_one_field_does_not_hide_those_of_its_neighbours() -> None:
     wrong = expecting(must_match_regex=["(", ""], must_not_match_regex=["["])
     assert slugs(wrong) == [

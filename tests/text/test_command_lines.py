@@ -30,6 +30,7 @@ LINES = {
     "python3 -m pytest": (["python3 -m pytest"], True, False),
     "echo $(git push)": (["echo $", "git push"], False, False),
     "echo 'unclosed": ([], False, True),
+    'sh -c "echo \'unclosed"': (["sh -c echo 'unclosed"], False, True),
 }
 
 

@@ -138,6 +138,19 @@ def test_a_regex_for_snapshots_is_told_what_it_is_tried_on() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("expected", "words"),
+    [
+        ({"expected_contains": ["All is well"], "must_not_say": ["well"]}, "must_not_say[0] forbids 'All is well': "),
+        ({"tool_calls_any": ["book"], "tool_calls_none": ["find", "book"]}, "tool_calls_none[1]"),
+    ],
+)
+def test_a_contradiction_names_the_other_field(expected: dict[str, Any], words: str) -> None:
+    tree = {"version": "0.3", "cases": [case(expected)]}
+    problems = map(str, lint(locate_suite(json.dumps(tree).encode(), "s.json", CATALOG), CATALOG, KNOWN))
+    assert [words in line for line in problems if "[contradiction]" in line] == [True]
+
+
 def test_a_case_that_the_prompt_passes() -> None:
     tree = {"version": "0.3", "cases": [case({"must_not_say": ["zzz"]})]}
     assert smells(tree) == ["cases[0].id echo-passes"]

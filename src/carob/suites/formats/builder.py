@@ -114,7 +114,6 @@ class Expectations:
 
     def expect_valid(self, expected: JsonObject, path: Path, places: Mapping[str, Path], *, whole: bool) -> None:
         """The same with fields whose shape is known to be right. `whole`: no others had to be left out."""
-        self.is_empty = False
         self.expected, self._inside, self._places, self._is_whole = expected, path, places, whole
 
     def where(self, field: str) -> Path:
