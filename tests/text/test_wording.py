@@ -7,7 +7,7 @@ import pytest
 from carob.features.check.report import interval_words
 from carob.scoring.intervals import Estimate
 from carob.terminal.bar import span
-from carob.text.wording import dollars, percent
+from carob.text.wording import dollars, percent, visible
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,9 @@ from carob.text.wording import dollars, percent
         (percent(0), "0%"),
         (percent(0.99999), "99.9%"),
         (percent(0.00001), "0.1%"),
+        (visible("a\n\x1b\ud83d"), "a\\n\\x1b\\ud83d"),
+        (visible("a\u3164b\U000e0100"), "a\\u3164b\\U000e0100"),
+        (visible("naïve 👩\u200d👧"), "naïve 👩\u200d👧"),
         (span(119), "119s"),
         (span(720), "12m"),
         (span(3 * 3600), "3h"),

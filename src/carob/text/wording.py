@@ -9,6 +9,10 @@ from collections.abc import Collection, Iterable
 
 from carob.errors import UsageError
 
+_BLANK = frozenset(
+    (*"\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0", *map(chr, range(0xE0100, 0xE01F0)))
+)
+"""Letters and selectors that show nothing."""
 _JOINERS = "\u200c\u200d"
 _LONGEST = 80
 _MOST_SAID = 500
@@ -18,10 +22,10 @@ _ALIKE, _SHORT_ALIKE, _SHORT = 0.6, 0.7, 3
 
 
 def visible(text: str) -> str:
-    """The text with line ends, tabs and control characters spelled out, so that it stays one inert line."""
-    if text.isprintable():
+    """The text with line ends, tabs, control characters and blank letters spelled out: it stays one inert line."""
+    if text.isascii() and text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c in _JOINERS else repr(c)[1:-1] for c in text)
+    return "".join(c if c in _JOINERS or (c.isprintable() and c not in _BLANK) else ascii(c)[1:-1] for c in text)
 
 
 def error_text(error: BaseException) -> str:
