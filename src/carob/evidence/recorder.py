@@ -20,6 +20,11 @@ WAITS = frozenset({"GraphBubbleUp", "ApprovalRequired", "CallDeferred", "Interru
 STOPPED = frozenset({"CancelledError", "GeneratorExit", "KeyboardInterrupt"})
 """Exceptions by which a call was given up: how it would have ended is unknown."""
 
+SOME_SEEN = (
+    'tools were seen to run in this process, and others may run unseen: the line evidence = ["models"] in the table of '
+    "the target shows every call that its models ask for"
+)
+
 
 @dataclass(slots=True, eq=False)
 class RanCall:
@@ -155,8 +160,10 @@ class Recorder:
         others = [call.as_call() for call in self.ran_calls if not call.is_linked]
         if not others and not self.possible_calls:
             return trace
+        is_partial = bool(others) and "tools" in trace.unobserved
         return structs.replace(
             trace,
+            unobserved=trace.unobserved | ({"tools": SOME_SEEN} if is_partial else {}),
             tool_calls=tuple(merge_by_time(trace.tool_calls, others)),
             possible_calls=tuple(dict.fromkeys([*trace.possible_calls, *self.possible_calls])),
         )

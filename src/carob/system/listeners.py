@@ -19,6 +19,8 @@ class Listener(NamedTuple):
     pid: int
     words: tuple[str, ...]
     folder: Path
+    log: str = ""
+    """The file or the terminal that its errors go to."""
 
     def __str__(self) -> str:
         return f"process {self.pid} ({' '.join(self._shown())}, in {self.folder})"
@@ -41,7 +43,9 @@ def find_listeners(port: int) -> list[Listener]:
             process = Path("/proc", entry)
             if entry.isdecimal() and any(os.readlink(fd) in sockets for fd in (process / "fd").iterdir()):
                 words = (process / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
-                found.append(Listener(int(entry), tuple(filter(None, words)), (process / "cwd").readlink()))
+                log = os.readlink(process / "fd" / "2")
+                shown = log if os.path.exists(log) and log != os.devnull else ""
+                found.append(Listener(int(entry), tuple(filter(None, words)), (process / "cwd").readlink(), shown))
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import reprlib
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,6 +17,7 @@ NODE_CAP = 50_000
 FAR_ENOUGH = 64
 """Integers of more bits are kept as text: readers of JSON disagree about them."""
 
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 _CONTAINERS = (dict, list, tuple, set, frozenset)
 _ENDLESS = {"inf": "Infinity", "-inf": "-Infinity"}
 
@@ -141,4 +143,5 @@ def _repr(value: object) -> str:
         representation = reprlib.repr(value) if isinstance(value, _CONTAINERS) else repr(value)
     except Exception:  # noqa: BLE001  a broken __repr__ must not break the record of what the agent did
         representation = f"<{type(value).__name__} that cannot be shown>"
+    representation = _ADDRESS.sub(" at 0x…", representation)
     return text(representation if len(representation) <= REPR_CAP else f"{representation[:REPR_CAP]}…")

@@ -44,7 +44,7 @@ _NO_ERROR = frozenset(NO_ERROR)
 _FAILED = frozenset(FAILED_STATUS)
 _NOTICE = frozenset(NOTICE_KEYS)
 _CODE_AND_WORDS = frozenset({"code", "message", "details", "data"})
-_OBJECT = lazy.pattern(r"\s*<[^<>]* at 0x\w+>\s*")
+_OBJECT = lazy.pattern(r"\s*<[^<>]* at 0x[\w…]+>\s*")
 _STRUCTURE = lazy.pattern(
     r"\s*(?:\{|\[\s*(?:[\[{\"'\]]|true,|false,)|\((?:True|False),|<[^\W\d][\w.]*\.\w+: "
     r"|[^\W\d][\w.]*\([^()]*\w=|[^\W\d]\w*=(?!=))"

@@ -86,7 +86,7 @@ def _carry_out(plan: InitPlan, *, yes: bool, talks: bool) -> int:
         click.echo("Nothing was written.")
         return ExitCode.OK
     library.write_plan(plan)
-    arguments = ["run" if plan.works else "lint", plan.suite]
+    arguments = ["run", plan.suite] if plan.works else ["lint", "--errors-only", plan.suite]
     click.echo(f"Written. carob {shlex.join(arguments)}\n")
     return run(arguments)
 

@@ -225,7 +225,7 @@ def test_what_was_written_runs_without_editing(carob: Carob) -> None:
             ["replay:graphs.py"],
             4,
             "carob: targets of kind 'replay' cannot be inspected. Inspect a target of kind browser, langgraph, http, "
-            "python, command, openai, ag-ui, ai-sdk, langgraph-server or a2a. [not-inspectable]",
+            "python, command, openai, ag-ui, ai-sdk, chatkit, langgraph-server or a2a. [not-inspectable]",
             id="kind",
         ),
         pytest.param(

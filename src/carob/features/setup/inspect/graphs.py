@@ -14,7 +14,7 @@ from carob.errors import ConfigError
 from carob.features.langgraph.loading import environment, pregel, source, tools_of
 from carob.features.langgraph.shapes import MESSAGES, PROMPT, fields_of, input_type, needed_context
 from carob.features.langgraph.target import NO_STORE
-from carob.features.setup.inspect.inspection import Inspection, Observation, describe_trace, prove_target
+from carob.features.setup.inspect.inspection import Inspection, Observation, describe_trace, lacks_model, prove_target
 from carob.model.trace import Trace
 from carob.targets.base import TargetError
 from carob.targets.config import TargetConfig
@@ -47,6 +47,8 @@ async def inspect_graph(config: TargetConfig, prompt: str) -> Inspection:
             options, trace = await _try_options(config, candidate, prompt)
         except (TargetError, ConfigError) as error:
             problem = error.message
+            if lacks_model(problem):
+                break
             remaining += _with_what_is_missing(candidate) if NO_STORE in problem else ()
     recorded = [Observation("a first prompt records", _describe_recorded(trace))] if trace is not None else []
     table: dict[str, object] = {"use": config.use}

@@ -86,6 +86,14 @@ def without_passwords(found: Inspection) -> Inspection:
 
 
 NEW = "carob.toml"
+_NO_MODEL = re.compile(
+    r"(?i)connection ?error|connection refused|api[_ -]?key|authenticat|unauthorized|credentials|\b401\b"
+)
+
+
+def lacks_model(problem: str) -> bool:
+    """Whether a turn broke because the model of the agent was not reached: to try another way takes as long again."""
+    return _NO_MODEL.search(problem) is not None
 
 
 def add(inspection: Inspection, project: Project) -> Path:

@@ -25,6 +25,7 @@ from carob.features.setup.survey.survey import find_node_route
 from carob.model.trace import Trace
 from carob.providers.sse import ServerEvent
 from carob.suites.diagnostics import Json
+from carob.system.listeners import find_listeners
 from carob.targets.base import TargetError
 from carob.targets.config import WIRE_KINDS, TargetConfig, place_of
 from carob.targets.http.jsonpath import JsonPath, conversation_path
@@ -34,6 +35,7 @@ from carob.targets.http.streams import Received, parser
 from carob.targets.http.templates import PLACES, Template, variables
 from carob.text.wording import shorten, visible
 
+_BROKE = re.compile(r" answered 5(?!01)\d\d\b")
 _SSE = re.compile(rb"(?:data|event|id|retry)\s*:|:")
 FOUND_BY_LOOKS: tuple[Format, ...] = ("ndjson", "frames", "json")
 FIELDS = ("message", "prompt", "input", "question", "query", "text")
@@ -66,12 +68,14 @@ async def inspect_service(config: TargetConfig, prompt: str, *more: str) -> Insp
     prompts = (prompt, *(more or (SECOND,)))
     described, requests = await _requests(config)
     refused: list[str] = []
-    problem, unproved = NOTHING_TAKEN, None
+    problem, unproved, broke = NOTHING_TAKEN, None, ""
     for request in requests:
         try:
             answers = [await _answer(config, request, each) for each in prompts]
         except TargetError as error:
             refused.append(_mask(f"{_format_request(request)}: {error.message}", config))
+            if not broke and _BROKE.search(error.message):
+                broke = _say_it_broke(config, error.message)
             if error.kind == "timeout":  # it was taken; to try the others would take as long again
                 problem = error.message
                 break
@@ -89,8 +93,16 @@ async def inspect_service(config: TargetConfig, prompt: str, *more: str) -> Insp
         unproved = unproved or inspection
     if unproved is not None:
         return replace(unproved, problem="", sightings=(*unproved.sightings, Observation("not proved", (UNREAD,))))
+    problem = broke if broke and problem == NOTHING_TAKEN else problem
     observations = (*described, Observation("was refused", tuple(refused)))
     return Inspection(config.name, {"use": use, **options}, observations, None, problem)
+
+
+def _say_it_broke(config: TargetConfig, message: str) -> str:
+    """That the application failed at a request, and where it says why."""
+    logs = [each.log for each in find_listeners(urlsplit(config.spec).port or 80) if each.log]
+    place = f" ({visible(logs[0])})" if logs else ""
+    return f"the application broke: {_mask(message, config)}. Its log says why{place}"
 
 
 async def _speak(

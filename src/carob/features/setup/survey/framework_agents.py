@@ -70,11 +70,26 @@ def find_framework_agents(sources: Sequence[PythonSource]) -> Iterator[FoundAgen
         names = {name, each.function, each.owner} - {""}
         route = next((routed[each] for each in names if each in routed), "")
         candidates.append(
-            Candidate(source.path, each.line, name, each.text, bool(names & parts), bool(names & remembered), route)
+            Candidate(
+                source.path,
+                each.line,
+                name,
+                each.text,
+                bool(names & parts) or _is_used(source, made),
+                bool(names & remembered),
+                route,
+            )
         )
     for candidate, why in sort_candidates(candidates):
         agent = found[candidate.place, candidate.name]
         yield agent._replace(what=f"{agent.what} {candidate.name}{why}")
+
+
+def _is_used(source: PythonSource, made: Sequence[tuple[PythonSource, MadeAgent]]) -> bool:
+    """Whether another file that makes agents imports this one."""
+    last = source.module.rpartition(".")[2]
+    origins = (origin for other, _ in made if other is not source for origin in other.names.values())
+    return any(last in origin.split(".")[:-1] for origin in origins)
 
 
 def is_framework(made: MadeAgent, sources: Sequence[PythonSource]) -> bool:
@@ -129,7 +144,7 @@ def _bridge(
     define = "async def" if text.startswith("await") else "def"
     imports = (f"from {source.module} import {entry}", *filled.imports)
     written = template.format(imports=_join(imports), define=define, gaps=_raise(filled.gaps, BRIDGE), made=text)
-    return Bridge(BRIDGE, written, tuple(f"fill in {gap} in {BRIDGE}" for gap in filled.gaps)), is_maker
+    return Bridge(BRIDGE, written, _gap(filled.gaps, BRIDGE)), is_maker
 
 
 def _dependencies(
@@ -142,8 +157,7 @@ def _dependencies(
     filled = _call(made.dependencies, owner.agents.classes[made.dependencies], owner, sources)
     imports = (f"from {owner.module} import {made.dependencies}", *filled.imports)
     text = _SETUP.format(imports=_join(imports), gaps=_raise(filled.gaps, HOOKS), made=filled.text)
-    gaps = tuple(f"fill in {gap} in {HOOKS}" for gap in filled.gaps)
-    return {"setup": f"{HOOKS.removesuffix('.py')}:setup"}, Bridge(HOOKS, text, gaps)
+    return {"setup": f"{HOOKS.removesuffix('.py')}:setup"}, Bridge(HOOKS, text, _gap(filled.gaps, HOOKS))
 
 
 def _likely(source: PythonSource, sources: Sequence[PythonSource]) -> Iterator[PythonSource]:
@@ -158,15 +172,25 @@ def _call(
     values, imports, gaps = [], [], []
     for need in needs:
         hint = need.hint.strip("\"'")
-        origin = source.names.get(hint, "")
+        origin = _origin(hint, source, sources)
         value = "prompt" if asks and need.name in PROMPTS else "None" if _OPTIONAL.search(hint) else ""
-        if not value and _NAME.fullmatch(hint) and "." in origin and not _needs_values(hint, sources):
+        module, _, last = hint.rpartition(".")
+        if not value and source.names.get(module) == module and _NAME.fullmatch(last):
+            value = f"{hint}()"
+            imports.append(f"import {module}")
+        elif not value and _NAME.fullmatch(hint) and "." in origin and not _needs_values(hint, sources):
             value = f"{hint}()"
             imports.append(f"from {origin.rpartition('.')[0]} import {hint}")
         if not value:
             gaps.append(f"{need.name}{f' ({hint})' if hint else ''}")
         values.append(f"{need.name}={value or '...'}")
     return Filled(f"{name}({', '.join(values)})", tuple(imports), tuple(gaps))
+
+
+def _origin(name: str, source: PythonSource, sources: Sequence[PythonSource]) -> str:
+    """Where a class comes from: a file of the project that has it, or what this file imports it from."""
+    owner = next((each for each in _likely(source, sources) if name in each.agents.classes), None)
+    return f"{owner.module}.{name}" if owner is not None else source.names.get(name, "")
 
 
 def _needs_values(name: str, sources: Sequence[PythonSource]) -> bool:
@@ -178,7 +202,11 @@ def _join(imports: Sequence[str]) -> str:
     return "\n".join(dict.fromkeys(imports))
 
 
+def _gap(gaps: Sequence[str], path: str) -> tuple[str, ...]:
+    """What the user is to do, where anything is missing."""
+    return (f"fill in {', '.join(gaps)} in {path}",) if gaps else ()
+
+
 def _raise(gaps: Sequence[str], path: str) -> str:
     """The line that says what is to be filled in, until it is."""
-    missing = f"fill in {', '.join(gaps)} in {path}, and remove this line"
-    return f"    raise NotImplementedError({missing!r})\n" if gaps else ""
+    return "".join(f"    raise NotImplementedError({f'{gap}, and remove this line'!r})\n" for gap in _gap(gaps, path))

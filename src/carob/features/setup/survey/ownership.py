@@ -38,7 +38,11 @@ def why_foreign(agent: FoundAgent, folder: Path) -> str:
         return "" if is_ours else "its source names no path by which to recognize the service that listens there"
     missing = _missing(base, wanted)
     if missing is None:
-        return "" if is_ours else "what listens there answers at any path, so it is not known to be this project's"
+        return (
+            ""
+            if is_ours or agent.is_model
+            else "what listens there answers at any path, so it is not known to be this project's"
+        )
     return f"what listens there has no {join_words(missing, 'and no')}, which the source names" if missing else ""
 
 

@@ -113,7 +113,7 @@ async def _try_asking(asking: Awaitable[Result]) -> tuple[Result | None, str]:
     except TimeoutError:
         return None, f"no answer came within {PATIENCE:g} s."
     except (CarobError, TargetError) as error:
-        return None, f"{error.message.rstrip('.')}."
+        return None, f"{error.message.rstrip('.')}. {getattr(error, 'fix', '')}".rstrip()
 
 
 @contextmanager

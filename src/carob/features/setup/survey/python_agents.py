@@ -34,7 +34,19 @@ _MADE = re.compile(
 _DSPY = re.compile(r"^dspy\.(?:Module|Predict|ChainOfThought|ReAct|ProgramOfThought|CodeAct|\w*Agent)\(\)$")
 _BASE = re.compile(r"(?:Agent|Workflow|Module|Crew|Team)$")
 _DEPENDENCIES = ("deps_type", "context_type")
-_PARTS = frozenset({"handoffs", "sub_agents", "agents", "tools", "members", "participants", "managed_agents", "nodes"})
+_PARTS = frozenset(
+    {
+        "handoffs",
+        "sub_agents",
+        "agents",
+        "tools",
+        "members",
+        "participants",
+        "managed_agents",
+        "nodes",
+        "start_executor",
+    }
+)
 _RUNS = frozenset(
     {
         "run",

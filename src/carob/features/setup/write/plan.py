@@ -26,7 +26,7 @@ from carob.errors import ArtifactError, CarobError, UsageError
 from carob.features.draft.draft import DraftOptions
 from carob.features.draft.session import adraft_target
 from carob.features.setup.inspect.catalog import GREETING
-from carob.features.setup.inspect.inspection import inline, key
+from carob.features.setup.inspect.inspection import inline, key, lacks_model
 from carob.features.setup.survey.findings import FoundAgent, FoundSuite, Survey
 from carob.features.setup.survey.probe import Probe, ask_agent, ask_target
 from carob.features.setup.survey.survey import OUR_OWN
@@ -144,7 +144,8 @@ async def plan_files(
 ) -> InitPlan:
     """Plan what a project lacks. An agent that may be asked is asked, and its first suite drafted from what it does."""
     probe = Probe() if agent is not None and agent.bridge else await _ask(survey, agent, prompts, project, consent)
-    notes = [_why_not_asked(agent, probe.problem)] if agent is not None and probe.problem and consent.may_ask else []
+    is_asked = agent is not None and bool(probe.problem) and consent.may_ask
+    notes = [_why_not_asked(agent, probe.problem)] if agent is not None and is_asked else []
     table = dict(probe.table)
     if agent is not None and not table and agent.is_complete:
         table = agent.table
@@ -196,7 +197,13 @@ async def _ask(
 
 
 def _why_not_asked(agent: FoundAgent, problem: str) -> str:
-    again = f" Start it first ({agent.start}), and `carob init` drafts a suite from it." if agent.start else ""
+    if not agent.address and lacks_model(problem):
+        provider = next((each for each in ("ANTHROPIC", "GOOGLE", "MISTRAL") if each in problem.upper()), "OPENAI")
+        problem += (
+            f" Its model was not reached: set {provider}_API_KEY, or the address of a model in {provider}_BASE_URL."
+        )
+    is_down = bool(agent.start) and problem.startswith("nothing answers")
+    again = f" Start it first ({agent.start}), and `carob init` drafts a suite from it." if is_down else ""
     return f"{agent.use}: {problem}{again}"
 
 
