@@ -55,9 +55,14 @@ export async function generateText({ prompt }) {
   return { text: `You said ${prompt}`, steps, finishReason: "stop" };
 }
 """
-DESK = (
-    'import { generateText } from "ai";\nexport async function desk(prompt) {\n  return generateText({ prompt });\n}\n'
-)
+DESK = """\
+import { generateText } from "ai";
+import { createInterface } from "node:readline/promises";
+const terminal = createInterface({ input: process.stdin, output: process.stdout }); // as programs of a terminal have it
+export async function desk(prompt) {
+  return generateText({ prompt });
+}
+"""
 
 
 def test_one_process_has_50_cases(carob: Carob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,17 +78,18 @@ ADDS = "state.history.push(...((await result.response)?.messages ?? []));"
 _TEMPLATE = """\
 // @ts-nocheck: Carob asks the agent through this file and keeps it running; a line of JSON in, one out.
 import {{ createInterface }} from "node:readline";
-{imports}
-const {{ {recorder} }} = await import(process.env.CAROB_RECORDERS ?? "carob");
+
+const lines = createInterface({{ input: process.stdin }})[Symbol.asyncIterator](); // before the agent may read it
+const write = process.stdout.write.bind(process.stdout);
+process.stdout.write = process.stderr.write.bind(process.stderr); // what the agent prints is a log
+{imports}const {{ {recorder} }} = await import(process.env.CAROB_RECORDERS ?? "carob");
 
 async function ask(prompt, state) {{
 {ask}
 }}
 
-const write = process.stdout.write.bind(process.stdout);
-process.stdout.write = process.stderr.write.bind(process.stderr); // what the agent prints is a log
 let [conversation, state] = ["", {{}}];
-for await (const line of createInterface({{ input: process.stdin }})) {{
+for await (const line of lines) {{
   const {{ id, conversation: name, prompt }} = JSON.parse(line);
   if (name !== conversation) [conversation, state] = [name, {{}}];
   const trace = await ask(prompt, state).catch((error) => ({{ error: `${{error?.stack ?? error}}` }}));
@@ -133,7 +134,7 @@ def find_bridged(
         imports = agent.imports.replace("PLACE", _relative(agent.source, folder))
         unexported = () if agent.is_exported else (f"write `export` before {candidate.name} in {candidate.place}",)
         gaps = (*agent.gaps, *unexported)
-        bridge = Bridge(path, _fill(_TEMPLATE, agent, imports), gaps, _fill_test(agent, imports))
+        bridge = Bridge(path, _fill(_TEMPLATE, agent, _load_later(imports)), gaps, _fill_test(agent, imports))
         command = _runner(folder, packages, files, is_typed=is_typed)
         yield FoundAgent(
             f"command:{command} {path}",
@@ -160,6 +161,12 @@ def _runner(folder: str, packages: frozenset[str], files: Sequence[str], *, is_t
 def _fill(template: str, agent: NodeAgent, imports: str) -> str:
     ask = "\n".join(f"  {line}" for line in agent.ask.splitlines())
     return template.format(imports=imports, recorder=agent.library.recorder, ask=ask)
+
+
+def _load_later(imports: str) -> str:
+    """The imports as calls, which do not come before the lines above them."""
+    named = re.sub(r'import \{ (\w+) \} from (".*");', r"const { \1 } = await import(\2);", imports)
+    return re.sub(r'import (\w+) from (".*");', r"const { default: \1 } = await import(\2);", named)
 
 
 def _fill_test(agent: NodeAgent, imports: str) -> str:
