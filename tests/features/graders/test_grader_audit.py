@@ -221,3 +221,32 @@ def test_no_process_is_left(recording: str) -> None:
 def _children() -> set[str]:
     """The processes of this one: other tests in it may have some of their own."""
     return {pid for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()}
+
+
+def test_a_grader_is_judged_by_what_it_is_for(recording: str) -> None:
+    whole, phrases = (
+        audit("ignores_tool_calls", recording),
+        audit("ignores_tool_calls", recording, purposes=["phrases"]),
+    )
+    assert {row.claim for row in whole.operators} > {"answer"} == {row.claim for row in phrases.operators}
+    assert "ignores-calls" in {entry.name for entry in whole.biases}
+    assert "ignores-calls" not in {entry.name for entry in phrases.biases}
+    assert phrases.calls < whole.calls
+
+
+def test_what_a_grader_is_for_is_never_in_doubt(recording: str) -> None:
+    by_claim, by_name = (audit("always_yes", recording, purposes=[name]) for name in ("calls", "often,order"))
+    doubtful = {row.name: row.uncertain for row in by_claim.operators if row.uncertain}
+    assert doubtful
+    assert {row.name for row in by_name.operators} <= {
+        "tool-doubled",
+        "tool-moved",
+        "tool-retried",
+        "precondition-dropped",
+    }
+    assert {row.uncertain for row in by_name.operators} == {0}
+
+
+def test_a_purpose_that_is_not_known_is_refused(recording: str) -> None:
+    with pytest.raises(carob.UsageError, match=r"--for: a grader cannot be for 'amount'\. Did you mean 'amounts'"):
+        audit("honest", recording, purposes=["amount"])

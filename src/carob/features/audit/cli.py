@@ -14,7 +14,7 @@ from carob.cli.options import PATH, RUNS, Share
 from carob.errors import UsageError
 
 OF_SUITES = ("min_kill", "suite")
-OF_GRADERS = ("min_caught", "threshold", "timeout", "asks", "verdicts", "reviews")
+OF_GRADERS = ("min_caught", "purposes", "threshold", "timeout", "asks", "verdicts", "reviews")
 
 
 @click.command()
@@ -36,6 +36,14 @@ OF_GRADERS = ("min_caught", "threshold", "timeout", "asks", "verdicts", "reviews
     metavar="[CLAIM=]R",
     help="Gate: the grader must catch at least this share of wrong traces, at 95% confidence, of every kind of claim"
     " or of one (calls, answer, numbers, cost, surroundings, rules). Repeatable.",
+)
+@click.option(
+    "--for",
+    "purposes",
+    multiple=True,
+    metavar="WHAT",
+    help="What the grader is for: tools, arguments, order, often, outcomes, amounts, phrases, sources, doubts, length,"
+    " or a kind of claim. Only that is made wrong. Repeatable, or with commas.",
 )
 @click.option("--threshold", type=float, metavar="S", help="The score from which on the grader accepts (default: 0.5).")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=60.0, help="Seconds for one verdict.")
@@ -77,6 +85,7 @@ def command(
       carob audit carob-results/checkout-20260101T090000Z.jsonl
       carob audit carob-results/checkout-20260101T090000Z.jsonl --min-kill 0.95 --seed 7
       carob audit --grader python:judge.py:is_right recorded.jsonl
+      carob audit --grader python:order.py:in_order recorded.jsonl --for order,arguments
       carob audit --grader command:./judge recorded.jsonl --min-caught calls=0.9 --verdicts judge.db
     """
     from carob import api
@@ -116,7 +125,7 @@ def _refuse_others(grader: str | None) -> None:
     context = click.get_current_context()
     for name in OF_SUITES if grader is not None else OF_GRADERS:
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            option = f"--{name.replace('_', '-')}"
+            option = "--for" if name == "purposes" else f"--{name.replace('_', '-')}"
             fix = "Leave it out: --min-caught is the gate." if grader is not None else "Name one with --grader."
             whose = "a grader has none of it" if grader is not None else "it can only be given for a grader"
             raise UsageError(f"{option}: {whose}.", fix=fix, slug="bad-option")

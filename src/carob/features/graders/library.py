@@ -26,14 +26,16 @@ def audit_grader(
     threshold: float | None = None,
     timeout: float = 60.0,
     min_caught: Sequence[str | float] = (),
+    purposes: Sequence[str] = (),
     verdicts: str | Path | None = None,
     reviews: str | Path | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> GraderAudit:
     """Prove that a grader can say no: give it recorded traces that it accepts, made wrong in one way at a time.
 
-    `grader` is a spec such as `python:judge.py:is_right`; `traces` are journals, recordings or exports. The other
-    arguments are the options of `carob audit --grader`; `on_progress` gets the traces and calls so far.
+    `grader` is a spec such as `python:judge.py:is_right`; `traces` are journals, recordings or exports; `purposes` is
+    what the grader is for, as `--for` has it. The other arguments are the options of `carob audit --grader`;
+    `on_progress` gets the traces and calls so far.
     """
     from carob.features.graders.session import GraderRequestOptions, audit_grader_of
 
@@ -43,6 +45,7 @@ def audit_grader(
         threshold=threshold,
         timeout=timeout,
         min_caught=min_caught,
+        purposes=purposes,
         verdicts=None if verdicts is None else Path(verdicts),
         reviews=None if reviews is None else Path(reviews),
     )

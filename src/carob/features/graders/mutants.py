@@ -7,7 +7,7 @@ for some mutants it is not certain that they are wrong: they are counted apart, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -35,6 +35,19 @@ CLAIMS: Final[Mapping[str, str]] = {
     RULES: "rules that hold in every conversation",
 }
 """The kinds of claims that a grader may gate."""
+PURPOSES: Final[Mapping[str, tuple[str, ...]]] = {
+    "tools": ("tool-dropped", "tool-renamed", "tool-forbidden", "calls-gone", "precondition-dropped"),
+    "arguments": ("tool-arguments",),
+    "order": ("tool-moved", "precondition-dropped"),
+    "often": ("tool-doubled", "tool-retried"),
+    "outcomes": ("tool-outcome", "tool-result-denied", "tool-result-missing", "answer-claims-success"),
+    "amounts": ("number-changed", "number-off-by-one", "number-borrowed", "result-changed"),
+    "phrases": ("answer-emptied", "answer-cut", "answer-refused", "answer-forbidden", "words-hollow"),
+    "sources": ("source-removed",),
+    "doubts": ("assumptions-removed",),
+    "length": ("answer-padded", "answer-bullets"),
+}
+"""What a grader may be for, finer than a kind of claims: of these changes, none may be right."""
 _PREFIXES: Final = {
     "tool": CALLS, "calls": CALLS, "precondition": CALLS, "turn": CALLS, "rule": RULES, "number": NUMBERS,
     "result": NUMBERS, "budget": COST, "cut-off": COST, "answer-padded": COST, "spans": SURROUNDINGS,
@@ -94,24 +107,32 @@ def bare_subject(trace: Trace, number: int, seed: int) -> Subject:
 
 
 class MutantMaker:
-    """Makes the traces that a grader is tried on; `declared`: the effects that the project declares."""
+    """Makes the traces that a grader is tried on; `declared`: the effects that the project declares.
 
-    def __init__(self, declared: Mapping[str, tuple[str, ...]]) -> None:
+    `purposes`: what the grader is for, by names of PURPOSES, of claims or of operators; without any, everything.
+    """
+
+    def __init__(self, declared: Mapping[str, tuple[str, ...]], purposes: Sequence[str] = ()) -> None:
         self._is_effect = _effect_test(declared)
+        self._purposes = frozenset(purposes)
+        self._meant = {name for purpose in purposes for name in PURPOSES.get(purpose, (purpose,))}
+
+    def _is_tried(self, operator: str) -> bool:
+        return not self._purposes or operator in self._meant or claim_of(operator) in self._purposes
 
     def make_wrong(self, subject: Subject) -> Iterator[GraderMutant]:
         """What every operator makes of it, and all calls gone at once."""
         pieces = list(case_audit.parts(subject))
         is_bare = not subject.case.all_checks
-        for operator in EVERY_OPERATOR:
+        for operator in filter(lambda each: self._is_tried(each.name), EVERY_OPERATOR):
             tried = [(part, mutant) for part in pieces for mutant in case_audit.mutants(operator, part.subject)]
             if is_bare and len(tried) > case_audit.PER_OPERATOR:
                 tried = [tried[at] for at in sorted(subject.chance.sample(range(len(tried)), case_audit.PER_OPERATOR))]
             for part, mutant in tried:
                 is_last = part.turn is None or part.turn == len(subject.trace.turns)
-                doubt = self._find_doubt(operator, part, mutant, is_last)
+                doubt = "" if operator.name in self._meant else self._find_doubt(operator, part, mutant, is_last)
                 yield GraderMutant(operator.name, part.with_turn(mutant.change), part.within(mutant.trace), doubt)
-        if subject.trace.tool_calls:
+        if subject.trace.tool_calls and self._is_tried("calls-gone"):
             gone = case_audit.everywhere(subject.trace, lambda turn: structs.replace(turn, tool_calls=(), telemetry=()))
             doubt = "" if any(self._is_effect(call.name) for call in subject.trace.tool_calls) else LOOKUP
             yield GraderMutant("calls-gone", "no tool was called, and the answer is the same", gone, doubt)

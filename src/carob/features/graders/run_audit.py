@@ -44,6 +44,7 @@ class GraderAuditOptions(Struct, frozen=True):
     min_caught: Mapping[str, float] = {}
     store: Path | None = None
     reviews: Path | None = None
+    purposes: tuple[str, ...] = ()
 
 
 @dataclass
@@ -324,7 +325,7 @@ def audit_grader(
         reviews = read_reviews(options.reviews)
         store = VerdictStore(options.store) if options.store is not None else None
         asker = Asker(grader, store)
-        auditor = GraderAuditor(grader, MutantMaker(declared), asker, reviews, options, redactor)
+        auditor = GraderAuditor(grader, MutantMaker(declared, options.purposes), asker, reviews, options, redactor)
         for number, subject in enumerate(subjects, 1):
             auditor.add(subject)
             if on_progress is not None:

@@ -17,8 +17,8 @@ from carob.features.audit.judging import Allowance
 from carob.features.audit.operators.base import Subject
 from carob.features.graders.calling import GraderSettings, open_grader
 from carob.features.graders.model import GraderAudit
-from carob.features.graders.mutants import CLAIMS, bare_subject
-from carob.features.graders.run_audit import GraderAuditOptions, OnProgress, audit_grader
+from carob.features.graders.mutants import CLAIMS, PURPOSES, bare_subject
+from carob.features.graders.run_audit import ABOUT, GraderAuditOptions, OnProgress, audit_grader
 from carob.journal.reader import Journal
 from carob.model.suite import judged_part
 from carob.model.verdict import CaseStatus
@@ -39,6 +39,7 @@ class GraderRequestOptions(Struct, frozen=True, kw_only=True):
     threshold: float | None = None
     timeout: float = 60.0
     min_caught: Sequence[str | float] = ()
+    purposes: Sequence[str] = ()
     verdicts: Path | None = None
     reviews: Path | None = None
 
@@ -58,11 +59,28 @@ def audit_grader_of(
     allowance = Allowance(*rescoring.resolve_allowances(None, None, None, config)[:2])
     settings = GraderSettings(options.timeout, options.threshold)
     audit_options = GraderAuditOptions(
-        seed=options.seed, asks=options.asks, min_caught=min_caught, store=options.verdicts, reviews=options.reviews
+        seed=options.seed,
+        asks=options.asks,
+        min_caught=min_caught,
+        store=options.verdicts,
+        reviews=options.reviews,
+        purposes=read_purposes(options.purposes),
     )
     grader = open_grader(spec, settings, project, [Path(project.folder), Path.cwd()], allowance)
     declared = {tool: tuple(words) for tool, words in catalog_for(project).declared.effects.items()}
     return audit_grader(grader, spec, subjects, traces, declared, audit_options, redactor, on_progress)
+
+
+def read_purposes(purposes: Iterable[str]) -> tuple[str, ...]:
+    """What a grader is for; each may be several, with commas. Raises UsageError for what is not known."""
+    named = tuple(name.strip() for entry in purposes for name in entry.split(",") if name.strip())
+    for name in named:
+        if name not in (*PURPOSES, *CLAIMS, *ABOUT):
+            fix = (
+                did_you_mean(name, [*PURPOSES, *CLAIMS, *ABOUT]) or f"Known: {join_words([*PURPOSES, *CLAIMS], 'and')}."
+            )
+            raise UsageError(f"--for: a grader cannot be for {name!r}.", fix=fix, slug="bad-option")
+    return named
 
 
 def parse_min_caught(bounds: Iterable[str | float]) -> dict[str, float]:
