@@ -26,7 +26,7 @@ const __row = (handler, params, said) => {
   try {
     row = __plain({
       handler, assertion, baseType, inverse, output, outputString, latencyMs, cost,
-      value: renderedValue === undefined ? assertion?.value : renderedValue,
+      value: params.valueFromScript ?? (renderedValue === undefined ? assertion?.value : renderedValue),
       is_undefined: output === undefined,
       response: providerResponse && { finishReason: providerResponse.finishReason, metadata: providerResponse.metadata },
       config: params.provider?.config,

@@ -25,7 +25,7 @@ import msgspec
 from carob.checks.catalog import catalog_for
 from carob.engine.authoring import read_trace
 from carob.errors import CarobError
-from carob.features.importers.promptfoo.results import PromptfooResults
+from carob.features.importers.promptfoo.results import RESULTS
 from carob.features.importers.promptfoo.tool_assertions import OF_OUTPUT
 from carob.model.suite import UNJUDGED
 from carob.model.trace import SpanNode, ToolCall, Trace
@@ -46,6 +46,10 @@ OF_HANDLERS = {
     "handleIsHtml": "is-html",
     "handleContainsHtml": "contains-html",
     "handleIsRefusal": "is-refusal",
+    "handleIsJson": "is-json",
+    "handleContainsJson": "contains-json",
+    "handleLevenshtein": "levenshtein",
+    "handleRougeScore": "rouge-n",
 }
 """Handlers that tests call by themselves, some with the type of another."""
 KNOWN = frozenset(("type", "value", "threshold", "weight", "metric", "transform", "config", "provider", "rubricPrompt"))
@@ -66,7 +70,7 @@ class Row(NamedTuple):
     def outcome(self) -> str:
         if self.theirs == self.ours:
             return SAME
-        if self.ours in ("not judged", "unknown"):
+        if self.ours in ("not judged", "unknown") or (self.ours == "refused" and self.theirs == "pass"):
             return NOT_JUDGED
         return NEITHER if "pass" not in (self.theirs, self.ours) else WRONG
 
@@ -109,7 +113,7 @@ def _judge(row: dict[str, Any], base: str, number: int) -> tuple[str, str]:
     assertion |= {"type": f"{'not-' if row.get('inverse') else ''}{base}"}
     assertion |= {"value": row["value"]} if row.get("value") is not None else {}
     assertion.pop("transform", None)  # what the handler was given is transformed already
-    config = {"prompts": ["ask"], "tests": [{"assert": [assertion]}]}
+    config = {"prompts": ["ask"], "tests": [{"assert": [assertion], "vars": row.get("vars") or {}}]}
     config["providers"] = [{"id": "p", "config": row["config"]}] if row.get("config") else []
     catalog = catalog_for(Project(trust_code=True))
     try:
@@ -139,7 +143,7 @@ def _trace(row: dict[str, Any], base: str, case: Any) -> Trace:
     response = {**(row.get("response") or {}), "output": output, "cost": row.get("cost")}
     entry = {"prompt": "ask", "response": {key: value for key, value in response.items() if value is not None}}
     entry |= {"latencyMs": row["latencyMs"]} if row.get("latencyMs") is not None else {}
-    (recorded,) = PromptfooResults().read([entry])
+    (recorded,) = RESULTS.read(entry)
     trace = read_trace(dict(recorded.form), case)
     if output is None:
         return trace
@@ -186,7 +190,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     lines = given.rows.read_text().splitlines() if given.rows else None
     recorded = map(json.loads, lines) if lines is not None else record(given.clone.resolve(), given.node)
-    recorded = [row for row in recorded if "said" in row]
+    recorded = [row for row in recorded if "said" in row and "not installed" not in str(row["said"].get("error"))]
     rows = [compare(row, number) for number, row in enumerate(recorded)]
     outcomes = Counter(row.outcome for row in rows)
     total = ", ".join(f"{outcomes[name]:,} {name}" for name in (SAME, NOT_JUDGED, NEITHER, WRONG))

@@ -181,8 +181,8 @@ class _HtmlReader(HTMLParser):
                 pass
 
     def handle_data(self, data: str) -> None:
-        if data.strip() and not self.bare and (not {*self._open[-1:]} - _IN_TABLES - {"html"}):
-            self.bare = data.strip()
+        if data.strip() and "body" not in self.known and not {*self._open[-1:]} - _IN_TABLES - {"html"}:
+            self.bare = self.bare or data.strip()
 
 
 @lru_cache(maxsize=8)
@@ -198,7 +198,7 @@ def why_not_html(text: str) -> str:
     reader = _read_html(text)
     if not reader.known:
         return "it has no element of HTML"
-    if reader.bare and "body" not in reader.known:
+    if reader.bare:
         return f"there is text outside of its elements: {reader.bare[:40]!r}"
     return ""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple, TypedDict
 
@@ -24,10 +25,21 @@ NO_LIBRARY = "SQL needs a library that is not installed: "
 LONGEST_SQL = 50_000
 Language = Literal["sql", "xml", "html"]
 _FENCE = lazy.pattern(
-    r"^[ \t]{0,3}(`{3,}|~{3,})[ \t]*(\w*)[ \t]*$\n(.*?)^[ \t]{0,3}\1[`~]*[ \t]*$", 24
-)  # DOTALL, MULTILINE
-_NO_STATEMENTS = ("Alias", "Column", "Literal", "Command", "Paren", "Neg", "Boolean", "Null", "Block")
+    r"^[ \t]{0,3}(`{3,}|~{3,})[ \t]*(\w*)[ \t]*$\n(.*?)^[ \t]{0,3}\1[`~]*[ \t]*$", re.DOTALL | re.MULTILINE
+)
+_STATEMENTS = frozenset((
+    "Alter", "Analyze", "Attach", "Cache", "Comment", "Commit", "Copy", "Create", "Delete", "Describe", "Drop",
+    "Detach", "Except", "Grant", "Insert", "Intersect", "Kill", "LoadData", "Merge", "Pragma", "Revoke", "Rollback",
+    "Select", "Set", "SetOperation", "Show", "Subquery", "Transaction", "TruncateTable", "Union", "Update", "Use",
+    "Values",
+))  # fmt: skip
 """What is parsed as an expression, or not at all, is not a statement."""
+_OF_DIALECTS: Mapping[str, frozenset[str]] = {
+    "ILike": frozenset(("duckdb", "postgres", "redshift", "snowflake")),
+    "GenerateSeries": frozenset(("duckdb", "postgres", "redshift")),
+}
+"""What is read in every dialect, and only some have."""
+_RESERVED = frozenset(("select", "from", "where", "insert", "update", "delete", "join", "group", "order"))
 
 
 class SyntaxRule(TypedDict, total=False):
@@ -143,7 +155,7 @@ class AnswerSyntax(base.AnswerCheck, Struct, frozen=True):
             return Finding(None, "it is too long, or too deep, to be parsed")
         if wrong := self._not_permitted(statements):
             return Finding(False, wrong)
-        doubt = _missing_comma(text)
+        doubt = _missing_comma(text, self.dialect.lower()) or _of_other_dialects(text, statements, self.dialect.lower())
         return Finding(None if doubt else True, doubt)
 
     def _not_permitted(self, statements: tuple[Expr, ...]) -> str:
@@ -162,44 +174,42 @@ class AnswerSyntax(base.AnswerCheck, Struct, frozen=True):
 
 
 _OF_SQL = ("dialect", "tables", "statements")
-DIALECTS = frozenset(
-    [
-        "athena",
-        "bigquery",
-        "clickhouse",
-        "databricks",
-        "doris",
-        "drill",
-        "druid",
-        "duckdb",
-        "hive",
-        "mysql",
-        "oracle",
-        "postgres",
-        "presto",
-        "prql",
-        "redshift",
-        "risingwave",
-        "snowflake",
-        "spark",
-        "sqlite",
-        "starrocks",
-        "tableau",
-        "teradata",
-        "trino",
-        "tsql",
-    ]
-)
-_ALIAS_OR_COMMA = lazy.pattern(
-    r"\bselect\s+(?:distinct\s+|all\s+)?(?!distinct\b|all\b)([a-z_]\w*)\s+(?!as\b)([a-z_]\w*)\s+from\b", 2
-)
-_TEXT_OF_SQL = lazy.pattern(r"'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|/\*.*?\*/", 16)
+DIALECTS = frozenset((
+    "athena", "bigquery", "clickhouse", "databricks", "doris", "drill", "druid", "duckdb", "hive", "mysql", "oracle",
+    "postgres", "presto", "redshift", "risingwave", "snowflake", "spark", "sqlite", "starrocks", "teradata", "trino",
+    "tsql",
+))  # fmt: skip
 
 
-def _missing_comma(text: str) -> str:
+def _columns(modifiers: str) -> re.Pattern[str]:
+    """Two words between SELECT, its modifiers and FROM."""
+    words = rf"(?!(?:{modifiers}|as)\b)([a-z_]\w*)\s+(?!as\b)([a-z_]\w*)"
+    return lazy.pattern(rf"\bselect\s+(?:(?:{modifiers})\s+)*{words}\s+from\b", re.IGNORECASE)
+
+
+_TWO_WORDS = _columns("all|distinct")
+_TWO_WORDS_OF_MYSQL = _columns(r"all|distinct(?:row)?|high_priority|straight_join|sql_\w+")
+_TEXT_OF_SQL = lazy.pattern(r"'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`")
+_COMMENTS = lazy.pattern(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+def _missing_comma(text: str, dialect: str) -> str:
     """Why valid SQL may not be what was meant: `SELECT a b FROM` has one column, or lacks a comma."""
-    found = _ALIAS_OR_COMMA.search(_TEXT_OF_SQL.sub(" ? ", text))
+    words = _TWO_WORDS_OF_MYSQL if dialect in ("", "mysql") else _TWO_WORDS
+    found = words.search(_COMMENTS.sub(" ", _TEXT_OF_SQL.sub(" ? ", text)))
     return f"in {found[0]!r} {found[2]!r} is an alias, or a comma is missing: write AS or the comma" if found else ""
+
+
+def _of_other_dialects(text: str, statements: tuple[Expr, ...], dialect: str) -> str:
+    """Why SQL that was parsed may be none of its dialect."""
+    kinds = {type(node).__name__ for statement in statements for node in statement.walk()} if dialect else set()
+    other = min((kind for kind in kinds & _OF_DIALECTS.keys() if dialect not in _OF_DIALECTS[kind]), default="")
+    if not other and dialect not in ("", "mysql") and _SHARE_MODE.search(text):
+        other = "LOCK IN SHARE MODE"
+    return f"it uses {other}, and it is unknown whether {dialect} has that" if other else ""
+
+
+_SHARE_MODE = lazy.pattern(r"\block\s+in\s+share\s+mode\b", re.IGNORECASE)
 
 
 def _kind(statement: Expr) -> str:
@@ -231,6 +241,20 @@ def _parse_sql(text: str, dialect: str) -> tuple[Expr, ...] | str | None:
         return f"it is not SQL: {base.excerpt(str(error).splitlines()[0])}"
     except RecursionError:
         return None
-    if not statements or any(type(each).__name__ in _NO_STATEMENTS for each in statements):
+    if not statements or any(type(each).__name__ not in _STATEMENTS for each in statements):
         return "it is not a statement of SQL"
+    if any(map(_is_odd, statements)):
+        return "it is not a whole statement of SQL"
     return tuple(statements)
+
+
+def _is_odd(statement: Expr) -> bool:
+    """Whether it was only taken for a statement: it deletes from nothing, or a table is called like a keyword."""
+    from sqlglot import exp
+
+    if isinstance(statement, exp.Delete) and not statement.this:
+        return True
+    if any(isinstance(source.this, exp.Select) for source in statement.find_all(exp.From)):
+        return True
+    names = (table.this for table in statement.find_all(exp.Table) if isinstance(table.this, exp.Identifier))
+    return any(not name.quoted and name.name.lower() in _RESERVED for name in names)

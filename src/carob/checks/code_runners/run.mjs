@@ -3,13 +3,19 @@ import { readFileSync, writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
+// Where the last statement of a line begins: behind the last semicolon that is in no text.
+const lastSemicolon = (line) => {
+  const plain = line.replace(/(["'`])(?:\\.|(?!\1).)*\1/g, (text) => '_'.repeat(text.length));
+  return plain.lastIndexOf(';');
+};
+
 // A single line is an expression; the last part of several is, where the first ones declare something.
 const body = (code) => {
   const text = code.trim();
   if (text.includes('\n')) return text;
   const line = text.replace(/;+\s*$/, '');
   if (/^return\b/.test(line)) return line;
-  const last = /^(const|let|var)\s/.test(line) ? line.lastIndexOf(';') : -1;
+  const last = /^(const|let|var)\s/.test(line) ? lastSemicolon(line) : -1;
   return /^(const|let|var)\s/.test(line) ? `${line.slice(0, last + 1)} return ${line.slice(last + 1)}` : `return ${line}`;
 };
 

@@ -173,6 +173,8 @@ class SuiteFile:
 
     def refuse_outside(self, name: str, path: Path = ()) -> None:
         """Raise RefusedError for a file outside of the project of the suite."""
+        if "\0" in name:
+            raise RefusedError(PathDiagnostic(path, f"{quoted(name)} is not the name of a file.", "missing-file"))
         full = FilePath(os.path.realpath(self.folder / name))
         if os.path.isabs(name) or not full.is_relative_to(os.path.realpath(self.root)):
             message = f"{quoted(name)} is outside the project of the suite. Move it inside{self._wider_root(full)}."

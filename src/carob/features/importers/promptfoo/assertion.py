@@ -66,7 +66,7 @@ def _split(value: str) -> list[str]:
     while offset < len(value) and (match := _FIELD.match(value, offset)) and match.end() > offset:
         quotes, plain = match.groups()
         part = plain.strip() if quotes is None else re.sub(r'\\(["\\])|""', lambda m: m[1] or '"', quotes)
-        texts += [part] if part else []
+        texts += [part] if part or quotes is not None else []
         offset = match.end()
     return texts
 

@@ -188,7 +188,9 @@ def _word_count(assertion: Assertion) -> list[Asked]:
 
 def _levenshtein(assertion: Assertion) -> list[Asked]:
     distance = 5 if assertion.threshold is None else int(number_of(assertion))
-    return _answer(assertion, near=as_text(assertion.value), distance=distance)
+    if not isinstance(assertion.value, str):
+        raise MisfitError(f"levenshtein needs a text as `value`, not {kind(assertion.value)}.")
+    return _answer(assertion, near=assertion.value, distance=distance)
 
 
 def _json(assertion: Assertion, **rule: Any) -> list[Asked]:
@@ -219,7 +221,9 @@ _NOT_GIVEN = re.compile(r"\bcontext(?:\??\.|\[['\"])(?:trace|logProbs|providerRe
 
 def code(assertion: Assertion) -> list[Asked]:
     """Code that judges the answer: it is a check, and run only where the user trusts it."""
-    if isinstance(assertion.code, str) and (reads := _NOT_GIVEN.search(assertion.code)):
+    if assertion.code.startswith("package:"):
+        return [unjudged_check(assertion, "its code is in a package")]
+    if reads := _NOT_GIVEN.search(assertion.code):
         return [unjudged_check(assertion, f"its code reads {reads[0]}, which Carob does not give it")]
     rule: dict[str, Any] = {"language": assertion.type, "context": dict(assertion.context)}
     rule |= {"file": assertion.file} if assertion.file else {"code": assertion.code or _text(assertion)}

@@ -75,7 +75,7 @@ class NamedFiles:
         """
         if text.startswith(SCHEME):
             return self.names(text, path)
-        if "\n" in text or "{{" in text or len(text) > LONGEST_NAME:
+        if any(sign in text for sign in ("\n", "\0", "{{")) or len(text) > LONGEST_NAME:
             return []
         if any(sign in text for sign in "*?["):
             return sorted(glob.glob(text, root_dir=str(self._file.folder), recursive=True))

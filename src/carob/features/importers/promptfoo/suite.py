@@ -518,6 +518,8 @@ class ConfigReader:
         name: str = tree["type"]
         base = name.removeprefix(NOT)
         assertion = Assertion(base, tree.get("value"), tree.get("threshold"), len(base) < len(name), tools=self._tools)
+        if "threshold" in tree and tree["threshold"] is None:
+            return [unjudged_check(assertion, "its threshold is null")]
         if base in CRITERIA:
             return [self._criterion(assertion, tree, path, around)]
         if base in UNJUDGED or base.startswith("promptfoo:redteam:"):

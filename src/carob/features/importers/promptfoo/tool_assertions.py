@@ -149,6 +149,8 @@ def _spans(**names: str) -> Callable[[Assertion], list[Asked]]:
     def read(assertion: Assertion) -> list[Asked]:
         value = assertion.value if isinstance(assertion.value, dict) else {"max_count": assertion.value}
         rule = {ours: value[theirs] for ours, theirs in names.items() if theirs in value}
+        if "pattern" not in rule and "max_errors" not in names:
+            raise MisfitError(f"{assertion.type} needs a `pattern` of names of spans.")
         if "max_errors" in names and not rule.keys() & {"max_errors", "max_error_percent"}:
             rule["max_errors"] = 0
         return [Asked("spans", rule, assertion.absent)]
@@ -191,12 +193,18 @@ def _skill_used(assertion: Assertion) -> list[Asked]:
     name, pattern = (value.get(key) for key in ("name", "pattern"))
     if not (isinstance(name, str) and name.strip()) and not (isinstance(pattern, str) and pattern.strip()):
         raise MisfitError("skill-used needs the `name` or a `pattern` of a skill.")
+    if not all(_is_count(value[key]) for key in ("min", "max") if key in value):
+        raise MisfitError("skill-used needs whole numbers as `min` and `max`.")
     wanted = [{"$eq": name.strip()}] if isinstance(name, str) else []
     if isinstance(pattern, str):
         glob = re.escape(pattern.strip()).replace(r"\*", ".*").replace(r"\?", ".")
         wanted.append({"$regex": f"^(?i:{glob})$"})
     bounds = {} if assertion.absent else _times(value, 0 if "max" in value and "min" not in value else 1)
     return [_skill(assertion, wanted[0] if len(wanted) == 1 else {"$all": wanted}, bounds)]
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _skill(assertion: Assertion, name: Mapping[str, Any], more: Mapping[str, Any]) -> Asked:
