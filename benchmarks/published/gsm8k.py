@@ -1,4 +1,4 @@
-"""`python -m benchmarks.published gsm8k --from CLONE`: published solutions of GSM8K by four models, judged by Carob.
+"""`python -m benchmarks.published.gsm8k --from CLONE`: published solutions of GSM8K by four models, judged by Carob.
 
 CLONE is a clone of openai/grade-school-math. A case asks for the right number in the line of the answer
 (`must_ground_numbers` with `within: line`), and its verdict is held against the published one. Every difference has a

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.published promptfoo-units --from CLONE`: promptfoo's own unit tests as a table of verdicts.
+"""`python -m benchmarks.published.promptfoo_units --from CLONE`: promptfoo's own unit tests as a table of verdicts.
 
 CLONE is a clone of promptfoo/promptfoo with its packages (`npm ci --ignore-scripts`). Its tests of assertions run as
 they are; each handler of an assertion is wrapped as it is loaded, and what it was given and said becomes a row. Carob
