@@ -231,10 +231,10 @@ def test_help_names_every_command(carob: Carob) -> None:
         pytest.param(["--verison"], "'--version'", id="option-of-carob"),
         pytest.param(
             ["run"],
-            "Missing argument 'SUITE...'. Write it as `carob run SUITE...`. Try 'carob run --help'.",
+            "no suite is given, and there is none here. Write it as `carob run SUITE...`",
             id="no-suite",
         ),
-        pytest.param(["rescore"], "Missing argument 'JOURNAL...'.", id="no-journal"),
+        pytest.param(["rescore"], "@last: there is no such run here.", id="no-journal"),
         pytest.param(["rescore", "a", "b"], "a: it cannot be read: No such file or directory.", id="no-such-journal"),
         pytest.param(["run", "s.json", "--timeout", "0"], "0.0 is not in the range x>0.", id="zero"),
         pytest.param(["run", "s.json", "--timeout", "soon"], "'soon' is not a valid number of seconds.", id="word"),

@@ -309,8 +309,6 @@ def test_the_word_of_another_tool_is_understood(carob: Carob, typed: str, name: 
 @pytest.mark.parametrize(
     ("command", "fix"),
     [
-        ("run", "Missing argument 'SUITE...'. Write it as `carob run SUITE...`."),
-        ("compare @last", "Write it as `carob compare BASE NEW...`."),
         ("watch policy.yaml", "It takes no argument. A file goes with --rules or --suite."),
         ("convert s.yaml s.json", "Write it as `carob convert SUITE`. A file goes with --output."),
         ("init .", "It takes no argument."),

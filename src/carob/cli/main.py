@@ -218,6 +218,9 @@ def run(arguments: list[str]) -> int:
     except CarobError as error:
         print_error(NOWHERE if _is_nowhere() else f"carob: {error}")
         return error.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return ExitCode.USAGE
     except click.ClickException as error:
         print_error(f"carob: {explain(error, arguments)}")
         return ExitCode.USAGE

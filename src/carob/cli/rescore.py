@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from msgspec import structs
 
 from carob.cli.options import AT_LEAST_ONE, RUNS, options_of_runs, read_verbosity
 from carob.cli.run import show_asking, worst_exit_code
@@ -49,6 +48,8 @@ def command(runs: tuple[str, ...], suite: str | None, quiet: bool, verbose: int,
         from carob.terminal.screen import Screen
 
     screen = Screen.of(sys.stdout, os.environ, read_verbosity(quiet, verbose))
+    from msgspec import structs
+
     project = structs.replace(api.find_project(), labels_from=labels_from)
     by = api.load_file(suite, project) if suite else None
     for warning in by.warnings if by else ():

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from msgspec import structs
 
 from carob.cli.options import most_failures, read_verbosity, run_options, selection
 from carob.errors import ExitCode
@@ -101,6 +100,8 @@ def command(
     if only_list:
         return _list_cases(suites, cases=cases, categories=categories, tags=tags, keyword=keyword)
     with gc_frozen():
+        from msgspec import structs  # `run --list` starts without it
+
         from carob import api
 
         project = structs.replace(api.find_project(), labels_from=labels_from)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from itertools import pairwise
 
 import click
 
@@ -34,6 +35,8 @@ OTHER_OPTIONS = {
 """What other tools call an option; on the right, Carob's options without their dashes."""
 SUITE_OPTIONS = ("eval-file", "eval-set", "suite", "suite-file", "golden-set", "file")
 """What other runners call the option that names the suite."""
+REPORTS = {".xml": "junit", ".json": "json", ".html": "html", ".csv": "csv", ".md": "markdown", ".jsonl": "jsonl"}
+"""The report that a file of this name is meant as."""
 NUMBERS = {"integer": "a whole number", "float": "a number"}
 """What click calls numbers, in plain words."""
 FILES = ("FILE", "PATH")
@@ -86,24 +89,44 @@ def _message(error: click.ClickException, arguments: Sequence[str]) -> str:
     if isinstance(error, click.NoSuchOption) and error.ctx is not None:
         if line := _without_option(error.option_name, error.ctx.command, arguments):
             return f"{error.message} The file is an argument: `carob {line}`."
-        return f"{error.message} {suggest_option(error.option_name, error.ctx.command)}".rstrip()
+        others, group = [word for word in arguments if word != error.option_name], error.ctx.command
+        if others and isinstance(group, click.Group) and others[0] in group.list_commands(error.ctx):
+            return f"{error.message} Options come behind the command: carob {shlex.join([*others, error.option_name])}."
+        return f"{error.message} {suggest_option(error.option_name, error.ctx.command, arguments)}".rstrip()
+    if isinstance(error, click.BadParameter) and "is not KEY=VALUE" in error.message:
+        value = error.message.split("'")[1]
+        if value.endswith(tuple(REPORTS)):
+            return f"-o is an option of the target. Did you mean '{_report_of(value)}'?"
     said = " ".join(error.format_message().split()).replace(" range.", ".")
     for name, plain in NUMBERS.items():
         said = said.replace(f"not a valid {name}.", f"not {plain}.")
     return said
 
 
+def _report_of(path: str) -> str:
+    """The option that writes a report to a path."""
+    name = next((name for end, name in REPORTS.items() if path.endswith(end)), "json")
+    return f"--report {name}={path or 'PATH'}"
+
+
 def _without_option(typed: str, command: click.Command, arguments: Sequence[str]) -> str:
     """The line with its suite as an argument, where another runner has an option for that."""
-    takes_suite = any(isinstance(p, click.Argument) and (p.metavar or "").startswith("SUITE") for p in command.params)
+    takes_suite = any(
+        isinstance(p, click.Argument) and (p.metavar or "").lstrip("[").startswith("SUITE") for p in command.params
+    )
     if not takes_suite or typed.lstrip("-") not in SUITE_OPTIONS:
         return ""
     words = [word.removeprefix(f"{typed}=") for word in arguments if word != typed]
     return shlex.join(words)
 
 
-def suggest_option(typed: str, command: click.Command) -> str:
+def suggest_option(typed: str, command: click.Command, arguments: Sequence[str] = ()) -> str:
     """The option that another tool calls so, or of which this is a typing error, with what it takes."""
+    value = next((after for word, after in pairwise(arguments) if word == typed), "")
+    if typed in ("-j", "-n") and {"workers", "concurrency"} <= {p.name for p in command.params}:
+        return f"Did you mean --workers {value or 'N'}, or --concurrency {value or 'N'}?"
+    if typed == "--output" and any(p.name == "reports" for p in command.params):
+        return f"Did you mean '{_report_of(value)}'?"
     options = {name.lstrip("-"): p for p in command.params if isinstance(p, click.Option) for name in p.opts}
     name = typed.lstrip("-")
     near = OTHER_OPTIONS.get(name) if name not in options else None
@@ -119,6 +142,8 @@ def _describe(context: click.Context, message: str) -> str:
     command = context.command
     if isinstance(command, click.Group) and context.parent is not None and "?" not in message:
         return f"Commands: {', '.join(command.list_commands(context))}."
+    if message.startswith("Missing option"):
+        return next((p.help or "" for p in command.params if isinstance(p, click.Option) and p.opts[-1] in message), "")
     if message.startswith(("Missing argument", "Got unexpected")):
         arguments = " ".join(p.make_metavar(context) for p in command.params if isinstance(p, click.Argument))
         takes = f"Write it as `{context.command_path} {arguments}`." if arguments else "It takes no argument."

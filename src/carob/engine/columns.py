@@ -11,6 +11,8 @@ from carob.errors import UsageError
 from carob.targets.config import Config, resolve
 from carob.text.wording import quoted
 
+OF_CODE: Final = ("python", "langgraph")
+"""Kinds of targets that a file or module and a name follow."""
 MOST_RUNS: Final = 20
 """So many runs fit side by side."""
 FIX: Final = "Write it as --matrix MODEL=small,large: an environment variable in capitals, or an option of the target."
@@ -30,8 +32,15 @@ class PlannedColumn(NamedTuple):
 
 def plan_columns(targets: Sequence[str], assignments: Sequence[str], config: Config) -> list[PlannedColumn]:
     """A column for each target and each combination of values; one where nothing varies."""
-    for target in targets:
-        resolve(target, config, Path(config.project.folder))
+    found = [resolve(target, config, Path(config.project.folder)) for target in targets]
+    if len(found) > 1:
+        from carob.plugins.code import refuse_missing  # few runs have columns
+        from carob.targets.catalog import build
+
+        for each in found:  # before the first is run and paid for
+            build(each)
+            if each.kind in OF_CODE:
+                refuse_missing(each.spec, each.root, each.import_path)
     values = dict(map(_read_assignment, assignments))
     if len(values) < len(assignments):
         raise UsageError(

@@ -12,7 +12,6 @@ import msgspec
 from msgspec import UNSET, Struct, structs
 
 from carob.checks.catalog import catalog_for, find_project_of
-from carob.engine.run_names import LAST, find_runs
 from carob.errors import JournalError, NothingSelectedError, UsageError
 from carob.journal.reader import Journal
 from carob.journal.rescore import Judge, OwnCases, Rewriting, SuiteCases
@@ -74,9 +73,17 @@ def open_journal(journal: AnyJournal, project: Project) -> Journal:
     return journal if isinstance(journal, Journal) else Journal(find_run(journal, project), project=project)
 
 
+def _find_runs(name: str | Path, project: Project) -> list[Path]:
+    if not str(name).startswith("@") and not os.path.isdir(name):
+        return [Path(name)]
+    from carob.engine.run_names import find_runs  # most runs are named by their path
+
+    return find_runs(str(name), project)
+
+
 def find_run(name: str | Path, project: Project) -> Path:
     """The journal that a name means: of a folder, the newest. Raises UsageError where it means several runs."""
-    runs = find_runs(str(name), project)
+    runs = _find_runs(name, project)
     if len(runs) > 1 and not os.path.isdir(name):
         raise UsageError(f"{name} means {len(runs)} runs.", fix="Name one of them, such as @last.", slug="no-run")
     return runs[0]
@@ -94,7 +101,7 @@ def as_journals(journals: AnyJournal | Sequence[AnyJournal]) -> Sequence[AnyJour
 
 def last_journal(config: Config) -> Path:
     """The journal of the last run here: the newest in `results_dir` of carob.toml or where else runs are kept."""
-    return find_run(LAST, config.project)
+    return find_run("@last", config.project)
 
 
 def default_results_dir(suite: str, config: Config) -> Path:
@@ -228,7 +235,7 @@ def find_journals(source: AnyJournal, project: Project) -> list[Journal]:
     """The journal that is meant, or all those of a folder, the oldest first."""
     if isinstance(source, Journal | RunResult):
         return [open_journal(source, project)]
-    return [Journal(path, project=project) for path in reversed(find_runs(str(source), project))]
+    return [Journal(path, project=project) for path in reversed(_find_runs(source, project))]
 
 
 def journal_files(folder: Path) -> list[Path]:

@@ -10,6 +10,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -50,6 +51,18 @@ def load_attribute(spec: str, root: Path, path: Sequence[Path]) -> object:
             near = did_you_mean(name, (public for public in dir(value) if not public.startswith("__")))
             raise ConfigError(f"{spec!r}: {source} has no {name!r}.", fix=near) from None
     return value
+
+
+def refuse_missing(spec: str, root: Path, path: Sequence[Path]) -> None:
+    """Raise ConfigError for a file, module or name that is not there. No code is run for that."""
+    source, _, name_path = spec.rpartition(":")
+    name = name_path.partition(".")[0]
+    if source.endswith(".py"):
+        file = _existing(root / source, spec)
+        if name not in file.read_text("utf-8", errors="replace"):
+            raise ConfigError(f"{spec!r}: {source} has no {name!r}.", fix="Check the name of the function.")
+    elif PathFinder.find_spec(_top(source), [*map(str, path), *sys.path]) is None:
+        raise ConfigError(f"{spec!r}: there is no module {_top(source)!r}.", fix=_suggest_module(source, path))
 
 
 def extend_path(entries: Sequence[Path]) -> None:
@@ -146,10 +159,15 @@ def _suggest_module(name: str, path: Sequence[Path]) -> str:
     return near or "Run from its directory, or name its directory in `python_path`."
 
 
-def _from_file(file: Path, spec: str) -> ModuleType:
+def _existing(file: Path, spec: str) -> Path:
     if not file.is_file():
         near = did_you_mean(file.name, [entry.name for entry in file.parent.glob("*.py")])
         raise ConfigError(f"{spec!r}: there is no file {file}.", fix=near or "Check the path.")
+    return file
+
+
+def _from_file(file: Path, spec: str) -> ModuleType:
+    _existing(file, spec)
     top, inner = _packages(file.resolve())
     name = ".".join((top, *inner, file.stem))
     if name in sys.modules:

@@ -581,6 +581,10 @@ class _RuleReader:
             if not any(char.isalnum() for char in phrase):
                 message = "a phrase without a letter or digit is in every text. Write the words."
                 self._fail("empty-expectation", message, (*path, number) if isinstance(raw, list) else path)
+            if (name := phrase.strip("{}")) in self._bound and phrase == f"{{{name}}}":
+                message = f"'{phrase}' is not filled in here, and no conversation says that."
+                fix = "To ask whether the user named it: values_from: { each.arguments.NAME: [user] }."
+                self._fail("unfilled", f"{message} {fix}", (*path, number) if isinstance(raw, list) else path)
         return listed
 
     def _object(self, raw: object, path: Path, keys: Sequence[str], subject: str) -> Mapping[str, Any]:

@@ -99,6 +99,9 @@ def read_file(file: SuiteFile, catalog: SuiteCatalog) -> LocatedSuite:
             raise RefusedError(*document.diagnostics, *parsed.diagnostics)
         parsed = with_rules(parsed, file, catalog)
     except RefusedError as refused:
+        from carob.suites.documents.lines import refuse_lines  # few files are refused
+
+        refuse_lines(file.data, file.path)
         document = document or file.peek_document()
         raise SuiteError(tuple(problems(file.path, refused.diagnostics, document))) from None
     remember_catalog(parsed.cases, catalog)

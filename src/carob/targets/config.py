@@ -206,6 +206,9 @@ def read_config(project: Project) -> Config:
     if not project.file:
         return Config(project=project)
     file, section = Path(project.file), project.section
+    if isinstance(project.content.get("target"), dict):
+        message = "`target` is the name of the usual target, and a table is given."
+        raise ConfigError(message, where=line_of(file, section, "target"), fix="A target's table is [targets.NAME].")
     top = read_table(_without_features(project.content), _Top, file, section)
     targets = {name: _target(name, table, project) for name, table in top.targets.items()}
     if top.target is not None and ":" not in top.target and top.target not in targets:

@@ -22,6 +22,8 @@ def command(
 ) -> int:
     """Show the results of each case in the last runs against one target: when it first broke, how often it is flaky.
 
+    FOLDER is a folder of results, or a suite.
+
     \b
     Examples:
       carob compare --history
@@ -33,6 +35,8 @@ def command(
     from carob.features.compare import library
     from carob.features.compare.terminal import show_history
 
+    if folder is not None and folder.is_file():
+        folder, suite = None, suite or str(folder)
     history = library.history(folder, suite=suite or "", target=target or "", runs=runs, since=since or "")
     if flaky:
         history = structs.replace(history, cases=tuple(case for case in history.cases if case.is_flaky))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from time import perf_counter, time
@@ -221,8 +222,10 @@ def _address(config: TargetConfig) -> str:
         is_complete = False
     if not is_complete:
         example = "http://127.0.0.1:8080/chat" if config.kind in PLAIN else f"{config.kind}:http://127.0.0.1:8080"
-        message = f"{config.use!r} is not the address of a service."
-        raise ConfigError(message, where=place_of(config, "use"), fix=f"Write it as '{example}'.", slug="bad-options")
+        message, fix = f"{config.use!r} is not the address of a service.", f"Write it as '{example}'."
+        if config.kind == "openai" and re.fullmatch(r"[\w.-]+", config.spec):
+            fix = f"A model has a base URL: openai:https://api.openai.com/v1 -o model={config.spec}"
+        raise ConfigError(message, where=place_of(config, "use"), fix=fix, slug="bad-options")
     return address
 
 
