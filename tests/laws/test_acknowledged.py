@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-WRITERS = ("guard-journal", "guard-store", "watch", "workspaces")
+WRITERS = ("guard-journal", "guard-store", "watch", "labels", "workspaces")
 TESTS = Path(__file__).parents[1]
 thorough = pytest.mark.thorough
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 import resource
@@ -20,10 +21,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import carob
 from benchmarks.watch import POLICY, make_turn
+from carob.criteria.files import add_line, read_files
+from carob.criteria.identity import criterion_id
+from carob.criteria.records import PersonLabel
 from carob.evidence.spans.otlp import SpanBatch
 from carob.features.coding.workspaces.case_workspace import PREFIX, CaseWorkspace, remove_left_over
 from carob.features.guard.journal import GuardHeader, GuardJournal, read_guard_journal
@@ -141,6 +145,25 @@ class OfWatch:
         return Counter(int(name.split()[0].removeprefix("s-")) for name in ids)
 
 
+class OfLabels:
+    """Several people label at once; a line is as long as their notes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "labels"
+
+    def write(self, number: int) -> None:
+        about: dict[str, Any] = {"by": "ann", "at": "2026-11-18T00:00:00Z", "blind": True, "queue": "own"}
+        evidence = hashlib.sha256(b"%d" % number).hexdigest()
+        note = "x" * (number * 7919 % 9_000)
+        label = PersonLabel(criterion=criterion_id("is polite"), text="is polite", evidence=evidence,
+                            verdict="met", case=f"{number}", note=note, **about)  # fmt: skip
+        add_line(self.folder, label)
+
+    @staticmethod
+    def read(folder: Path) -> Counter[int]:
+        return Counter(int(label.case) for label in read_files(folder / "labels").labels)
+
+
 class OfWorkspaces:
     """Nothing is kept: what a killed process made is gone after the next start, and what another one uses is not."""
 
@@ -166,6 +189,7 @@ WRITERS: dict[str, type[Writer]] = {
     "guard-journal": OfGuardJournal,
     "guard-store": OfGuardStore,
     "watch": OfWatch,
+    "labels": OfLabels,
     "workspaces": OfWorkspaces,
 }
 

@@ -171,7 +171,9 @@ def append_line(path: Path, line: Struct) -> None:
             lock(descriptor)
             size = os.fstat(descriptor).st_size
             ending = b"" if not size or read_at(descriptor, 1, size - 1) == b"\n" else _settle_torn(descriptor, size)
-            os.write(descriptor, ending + msgspec.json.encode(line) + b"\n")
+            rest = ending + msgspec.json.encode(line) + b"\n"
+            while rest:  # a disk that is nearly full takes a part, and refuses the rest
+                rest = rest[os.write(descriptor, rest) :]
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
