@@ -207,3 +207,29 @@ def test_recordings(tmp_path: Path) -> None:
     path.write_bytes(spoil(path.read_bytes().splitlines(), [lambda line: line.replace(b"Hi.", rb"\ud83d"), CHATS[1]]))
     report = check(path, tmp_path)
     assert (report.judged, report.unread) == (200, 4)
+
+
+def test_results_of_other_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A torn result is counted and named by every command, and the others are read."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "results.jsonl"
+    rows = [json.dumps({"id": f"simple_{n}", "result": [{"pay": {"order": n}}]}).encode() for n in range(40)]
+    rows[7], rows[11] = rows[7][:20], rows[11].replace(b'"result": [', b'"results": [')
+    path.write_bytes(b"\n".join(rows))
+    report = check(path, tmp_path)
+    assert (report.judged, report.unread) == (40, 2)
+    assert [place.partition(": ")[0] for place in report.unread_at] == [f"{path}:8", f"{path}:12"]
+    suite = {"carob": 1, "cases": [{"id": "simple_0", "prompt": "p", "expected": {"tool_calls_any": ["pay"]}}]}
+    coverage = carob.coverage(suite, path)
+    assert coverage.conversations == 40
+    unread = [part.why for part in coverage.unobserved if part.what == "a row of a recording"]
+    assert [f"{path}:{line}: " in why for line, why in zip((8, 12), unread, strict=True)] == [True, True]
+    (tmp_path / "grader.py").write_text("def accepts(trace):\n    return True\n")
+    audit = carob.audit_grader("python:grader.py:accepts", str(path), asks=1, purposes=["order"])
+    assert (audit.audited, audit.unaudited) == (38, 2)
+    assert all("could not be read" in one.reason for one in audit.unaudited_examples)
+    found = carob.run(suite, f"replay:{path}")
+    assert [call.name for record in found for call in record.trace.tool_calls] == ["pay"]
+    lost = {"carob": 1, "cases": [{**suite["cases"][0], "id": "simple_7"}]}  # type: ignore[dict-item, index]
+    (record,) = carob.run(lost, f"replay:{path}")
+    assert "2 rows cannot be read" in record.verdict.reason

@@ -13,6 +13,7 @@ from carob.checks.base import excerpt
 from carob.checks.catalog import CheckCatalog
 from carob.checks.effects.claims import NoFalseSuccess
 from carob.checks.effects.outcome import Outcome
+from carob.evidence.exports.record import UNREAD
 from carob.features.coverage import model
 from carob.features.coverage.assertions import CaseMention, find_mentions, settle_mention, spec_key
 from carob.features.coverage.kinds import KindsOfSuite
@@ -119,6 +120,9 @@ class CoverageMeter:
         is_own = case_id in self._specs
         self._conversations += 1
         self._others += not is_own
+        if trace.error is not None and trace.error.kind == UNREAD:
+            self._note("a row of a recording", f"{trace.case_id}: {trace.error.message}")
+            return
         if why := trace.why_incomplete("tools"):
             self._note("calls", why)
         if trace.error is not None:

@@ -12,6 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from carob.evidence.exports.record import UNREAD
 from carob.features.audit.case_audit import Count
 from carob.features.audit.operators.base import Subject
 from carob.features.audit.operators.catalog import EVERY_OPERATOR
@@ -97,7 +98,9 @@ class GraderAuditor:
     def add(self, subject: Subject) -> None:
         """Audit the grader on one recorded trace."""
         if subject.trace.error is not None:
-            self._set_aside(subject, f"the conversation ended in an error: {subject.trace.error.kind}")
+            error = subject.trace.error
+            ended = f"the conversation ended in an error: {error.kind}"
+            self._set_aside(subject, f"it could not be read: {error.message}" if error.kind == UNREAD else ended)
             return
         self._asker.turn_to(subject.trace)
         try:
