@@ -144,7 +144,7 @@ def test_a_web_app_that_does_not_run_leaves_the_lines_that_finish_its_target(car
     assert "#   uvicorn shop.main:app --port 1\n" in config
     assert "#   carob init --inspect http://127.0.0.1:1/api/v1/chat --name app --write\n" in config
     assert "nothing answers at http://127.0.0.1:1/api/v1/chat." in out
-    assert "carob lint app.carob.yaml" in out
+    assert "carob lint --errors-only app.carob.yaml" in out
     assert api.find_config().targets == {}
 
 
@@ -175,7 +175,7 @@ def test_a_suite_of_another_tool_is_the_first_suite(carob: Carob) -> None:
     new, out = initialised(carob)
     assert new == {"carob.toml", IGNORE}
     assert "suite (promptfoo)  promptfooconfig.yaml" in out
-    assert "carob lint promptfooconfig.yaml" in out
+    assert "carob lint --errors-only promptfooconfig.yaml" in out
 
 
 def test_a_plain_function_in_a_project_with_pytest(carob: Carob) -> None:
@@ -192,7 +192,7 @@ def test_an_empty_folder(carob: Carob) -> None:
     new, out = initialised(carob)
     assert new == {"carob.toml", "first.carob.yaml", SCHEMA, IGNORE}
     assert "no agent" in out
-    assert "carob lint first.carob.yaml" in out
+    assert "carob lint --errors-only first.carob.yaml" in out
 
 
 def test_a_target_of_the_configuration_gets_a_first_suite(carob: Carob) -> None:
