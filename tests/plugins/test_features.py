@@ -83,9 +83,17 @@ def test_every_place_that_a_feature_of_ours_names_can_be_loaded() -> None:
     assert len({feature.name for feature in features}) == len(features) > 10
     for feature in features:
         assert feature.summary
-        rows = (*feature.commands, *feature.targets, *feature.formats, *feature.checks, *feature.pages)
+        rows = (
+            *feature.commands,
+            *feature.targets,
+            *feature.formats,
+            *feature.checks,
+            *feature.pages,
+            *feature.case_parts,
+        )
         maps = (feature.target_wrappers, feature.reports, feature.library, feature.services)
-        places = (*(row.loads for row in (*rows, *feature.mcp_tools)), *feature.recordings)
+        places = [row.loads for row in (*rows, *feature.mcp_tools, *feature.recordings)]
+        places += [page.writes for page in feature.pages if page.writes]
         for place in (*places, *(p for m in maps for p in m.values())):
             assert load(place), place
         for place in feature.settings.values():

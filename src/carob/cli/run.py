@@ -99,22 +99,8 @@ def command(
     suites = suites or _suites_of_project()
     if only_list:
         return _list_cases(suites, cases=cases, categories=categories, tags=tags, keyword=keyword)
-    with gc_frozen():
-        from msgspec import structs  # `run --list` starts without it
-
-        from carob import api
-
-        project = structs.replace(api.find_project(), labels_from=labels_from)
-        loaded = [api.load_file(suite, project) for suite in suites]
-        chosen = api.select_each(loaded, api.Selection(cases, categories, tags, keyword))
-        config = api.read_config(project)
-        columns = api.plan_columns(target, matrix, config)
-        if len(chosen) * len(columns) > 1:
-            api.refuse_one_file(reports, project)
-        if how["judge"]:
-            from carob.plugins.features import find_service
-
-            find_service("check_judge")(config.project)
+    selection, targets = (cases, categories, tags, keyword), (target, matrix)
+    chosen, columns, config = _prepare(suites, selection, targets, labels_from, reports, bool(how["judge"]))
     how |= {"categories": categories, "tags": tags, "keyword": keyword, "reports": reports}
     how["cases_named"], most = cases is not None, most_failures(fail_fast, max_failures)
     return _run_all(chosen, columns, config, most, results_dir, read_verbosity(quiet, verbose), how)
@@ -135,6 +121,32 @@ def _suites_of_project() -> tuple[str, ...]:
     there = f"there is more than one here: {', '.join(found)}" if found else "there is none here"
     what = f"`suites` of carob.toml matches no file: {', '.join(config.suites)}" if config.suites else there
     raise UsageError(f"no suite is given, and {what}.", fix=fix, slug="no-suite")
+
+
+def _prepare(
+    suites: Sequence[str],
+    selection: tuple[Any, ...],
+    targets: tuple[Sequence[str], Sequence[str]],
+    labels_from: str,
+    reports: Sequence[str],
+    asks_judge: bool,
+) -> tuple[list[Suite], Sequence[PlannedColumn], Config]:
+    """What is to be run where. Raises the error that would end it, before the first case is paid for."""
+    with gc_frozen():
+        from msgspec import structs  # `run --list` starts without it
+
+        from carob import api
+        from carob.plugins.features import find_service
+
+        project = structs.replace(api.find_project(), labels_from=labels_from)
+        chosen = api.select_each([api.load_file(suite, project) for suite in suites], api.Selection(*selection))
+        config = api.read_config(project)
+        columns = api.plan_columns(*targets, config)
+        if len(chosen) * len(columns) > 1:
+            api.refuse_one_file(reports, project)
+        if asks_judge:
+            find_service("check_judge")(project)
+    return chosen, columns, config
 
 
 def _list_cases(suites: tuple[str, ...], **selected: Any) -> int:

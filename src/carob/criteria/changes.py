@@ -14,7 +14,7 @@ _NAMES = re.compile(r", by (?P<names>.+)")
 
 def changed_verdicts(before: Iterable[CaseRecord], after: Iterable[CaseRecord]) -> str:
     """`2 verdicts changed: label of ana removed`; empty where none did."""
-    old = {(record.case.id, record.repeat): list(_decided(record)) for record in before}
+    old = {(record.case.id, record.repeat): list(_find_decided(record)) for record in before}
     whys: Counter[str] = Counter()
     for record in after:
         now = {
@@ -29,7 +29,7 @@ def changed_verdicts(before: Iterable[CaseRecord], after: Iterable[CaseRecord]) 
     return f"{total} {noun} changed: {'; '.join(whys)}" if total else ""
 
 
-def _decided(record: CaseRecord) -> Iterator[tuple[tuple[str, str], CheckResult]]:
+def _find_decided(record: CaseRecord) -> Iterator[tuple[tuple[str, str], CheckResult]]:
     for check in record.verdict.checks:
         if check.reading is not None and check.reading.by:
             yield (check.reading.criterion, check.reading.evidence), check

@@ -1,4 +1,4 @@
-"""The page Labels of the viewer, and what stands below a case: a person labels answers and reviews checks."""
+"""The page Labels of the viewer, and what is shown below a case: a person labels answers and reviews checks."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def labels_page(asked: PageRequest) -> dict[str, Any]:
             "keep": None if desk.is_asked or item is None else session.personal_data() or "nothing that Carob knows",
             "folder": str(session.folder),
             "criteria": [(text, list(criterion_lines(index, criterion))) for criterion, text in list_criteria(index)],
-            "disputed": _disputed(asked, index),
+            "disputed": _list_disputed(asked, index),
             "torn": index.files.torn, "reviews": len(reviews),
             "table": "data:text/csv;base64," + base64.b64encode(reviews_csv(reviews).encode()).decode(),
         }  # fmt: skip
@@ -145,7 +145,7 @@ def _texts(value: Any) -> list[str]:
     return [entry if isinstance(entry, str) else json_words(entry) for entry in value]
 
 
-def _disputed(asked: PageRequest, index: LabelIndex) -> list[tuple[str, str, Sequence[PersonLabel]]]:
+def _list_disputed(asked: PageRequest, index: LabelIndex) -> list[tuple[str, str, Sequence[PersonLabel]]]:
     """Answers on which people differ, with their notes; none that this person has still to read blind."""
     found = [
         (lines[-1].text, lines[-1].case, lines)

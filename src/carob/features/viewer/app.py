@@ -138,7 +138,7 @@ class Viewer:
     def _case_part(self, part: Page, request: Request, record: CaseRecord, run: IndexedRun) -> str:
         """What a feature says of a case, as HTML."""
         try:
-            values = load(part.loads)(self._asked(request), record, run)
+            values = load(part.loads)(self._make_request(request), record, run)
         except CarobError as error:  # the case itself can be shown
             return f'<p class="trouble">{escape_text(str(error))}</p>'
         return template_of(f"{part.name}.html", _templates_of(part)).render(home=home(request), **values)
@@ -174,7 +174,7 @@ class Viewer:
 
     def page_of_feature(self, page: Page, request: Request) -> Response:
         self._index.refresh()
-        asked, function, templates = self._asked(request), load(page.loads), _templates_of(page)
+        asked, function, templates = self._make_request(request), load(page.loads), _templates_of(page)
         try:
             values = function(asked)
         except UsageError as error:  # such as runs without a common case: no failure of the viewer
@@ -184,7 +184,7 @@ class Viewer:
             return self._run_page(request, name, asked.run, templates, **values)
         return _page(request, name, 200, templates, **values)
 
-    def _asked(self, request: Request) -> PageRequest:
+    def _make_request(self, request: Request) -> PageRequest:
         key, query = request.path_params.get("key", ""), request.query_params
         return PageRequest(
             self._index, self._project, home(request), query, key, self._head, self._person, self._memory
@@ -199,7 +199,7 @@ class Viewer:
                 return _reply(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"at most {LARGEST_BODY:,} bytes can be sent")
         try:
             sent = msgspec.json.decode(data, type=dict[str, Any])
-            await run_in_threadpool(load(page.writes), self._asked(request), sent)
+            await run_in_threadpool(load(page.writes), self._make_request(request), sent)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return _reply(HTTPStatus.BAD_REQUEST, "not a JSON object")
         except MissingPageError:
