@@ -74,7 +74,8 @@ def command(
     Targets:
       python:module:function    a function, sync or async, that takes a prompt
       langgraph:module:graph    a LangGraph graph, or a function that makes one
-      openai-agents:; pydantic-ai:; adk:; ...   an agent of a framework: module:agent (docs/targets.md)
+      openai-agents:; pydantic-ai:; adk:; langchain:; crewai:; llama-index:; haystack:; agno:;
+      dspy:; strands:; smolagents:; autogen:; agent-framework:; chatkit:   module:agent, by framework
       http://host/chat          a service that answers JSON or a stream; https:// too
       openai:http://host/v1     a service that speaks OpenAI's protocol
       ag-ui:http://host/agent; a2a:http://host   an AG-UI or A2A agent
