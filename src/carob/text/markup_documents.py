@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from html.parser import HTMLParser
 from typing import NamedTuple
 from xml.parsers import expat
 
@@ -13,6 +12,8 @@ from carob.text.regexes import lazy
 LONGEST = 1 << 20
 DEEPEST = 500
 MOST_ELEMENTS = 100_000
+MOST_LEADING = 100
+"""Elements of a document among which its body is."""
 _ELEMENTS = (
     "html head title base link meta style body article section nav aside h1 h2 h3 h4 h5 h6 header footer address p hr"
     " pre blockquote ol ul li dl dt dd figure figcaption main div a em strong small s cite q dfn abbr ruby rt rp data"
@@ -29,7 +30,7 @@ _IN_TABLES = frozenset(("table", "tbody", "thead", "tfoot", "tr", "colgroup"))
 _NAME = r"[^\W\d][\w:.-]*"
 _TAG = lazy.pattern(
     rf"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<[?!][^>]*(?:>|\Z)"
-    rf"|<(?P<closing>/?)(?P<name>{_NAME})(?P<attributes>(?:\"[^\"]*\"|'[^']*'|[^<>\"'])*+)>",
+    rf"|<(?P<closing>/?)(?P<name>{_NAME})(?=[\s/>])(?P<attributes>(?:\"[^\"]*\"|'[^']*'|[^<>\"'])*+)>",
     16,  # re.DOTALL
 )
 _WRAPPER = lazy.pattern(r"<(?:html|head|body)(?=[\s>/])[^<>]*>")
@@ -160,28 +161,36 @@ def _attributes(text: str) -> dict[str, str]:
     return dict.fromkeys(_ATTRIBUTE.findall(text), "")
 
 
-class _HtmlReader(HTMLParser):
+class _Html:
     """Which elements of the standard a text has, and whether text is outside of them."""
 
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
+    def __init__(self, text: str) -> None:
         self.known: list[str] = []
         self.bare = ""
         self._open: list[str] = []
+        position = 0
+        for count, tag in enumerate(_TAG.finditer(text)):
+            if count > MOST_ELEMENTS:
+                break
+            self._data(text[position : tag.start()])
+            position = tag.end()
+            if tag["name"]:
+                (self._end if tag["closing"] else self._start)(tag["name"].lower())
+        self._data(text[position:])
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        if tag in KNOWN or "-" in tag:
-            self.known.append(tag)
-        if tag not in VOID and len(self._open) < LONGEST:
-            self._open.append(tag)
+    def _start(self, name: str) -> None:
+        if name in KNOWN or "-" in name:
+            self.known.append(name)
+        if name not in VOID and len(self._open) < DEEPEST:
+            self._open.append(name)
 
-    def handle_endtag(self, tag: str) -> None:
-        if tag in self._open:
-            while self._open.pop() != tag:
+    def _end(self, name: str) -> None:
+        if name in self._open:
+            while self._open.pop() != name:
                 pass
 
-    def handle_data(self, data: str) -> None:
-        if data.strip() and "body" not in self.known and not {*self._open[-1:]} - _IN_TABLES - {"html"}:
+    def _data(self, data: str) -> None:
+        if data.strip() and "body" not in self.known[:MOST_LEADING] and not {*self._open[-1:]} - _IN_TABLES - {"html"}:
             self.bare = self.bare or data.strip()
 
 
@@ -195,7 +204,7 @@ def why_not_html(text: str) -> str:
         return f"it has more than {LONGEST:,} characters"
     if text[:5].lower() == "<?xml":
         return "it is XML"
-    reader = _read_html(text)
+    reader = _Html(text)
     if not reader.known:
         return "it has no element of HTML"
     if reader.bare:
@@ -206,11 +215,4 @@ def why_not_html(text: str) -> str:
 def has_html(text: str) -> bool:
     """Whether a text holds an element of HTML, or begins a document of it."""
     text = text[:LONGEST]
-    return bool(_read_html(text).known) or "<!doctype html" in text.lower()
-
-
-def _read_html(text: str) -> _HtmlReader:
-    reader = _HtmlReader()
-    reader.feed(text)
-    reader.close()
-    return reader
+    return bool(_Html(text).known) or "<!doctype html" in text.lower()

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 NO_LIBRARY = "SQL needs a library that is not installed: "
 LONGEST_SQL = 50_000
 Language = Literal["sql", "xml", "html"]
-_FENCE = lazy.pattern(
-    r"^[ \t]{0,3}(`{3,}|~{3,})[ \t]*(\w*)[ \t]*$\n(.*?)^[ \t]{0,3}\1[`~]*[ \t]*$", re.DOTALL | re.MULTILINE
-)
+_FENCE = lazy.pattern(r"[ \t]{0,3}(`{3,}|~{3,})[ \t]*(\w*)[ \t]*")
 _STATEMENTS = frozenset((
     "Alter", "Analyze", "Attach", "Cache", "Comment", "Commit", "Copy", "Create", "Delete", "Describe", "Drop",
     "Detach", "Except", "Grant", "Insert", "Intersect", "Kill", "LoadData", "Merge", "Pragma", "Revoke", "Rollback",
@@ -220,7 +218,18 @@ def _kind(statement: Expr) -> str:
 
 def _sql_parts(text: str) -> list[str]:
     """The fenced blocks of an answer that may be SQL; without one, all of it."""
-    blocks = [block[3] for block in _FENCE.finditer(f"{text}\n") if block[2].lower() in ("", "sql")]
+    blocks: list[str] = []
+    opened: re.Match[str] | None = None
+    lines: list[str] = []
+    for line in text.splitlines():
+        fence = _FENCE.fullmatch(line)
+        if opened is None:
+            opened, lines = fence, []
+        elif fence and not fence[2] and fence[1].startswith(opened[1]):
+            blocks += ["\n".join(lines)] if opened[2].lower() in ("", "sql") else []
+            opened = None
+        else:
+            lines.append(line)
     return [block for block in blocks if block.strip()] or [text]
 
 
