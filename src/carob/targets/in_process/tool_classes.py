@@ -146,10 +146,16 @@ def _is_no_leaf(toolset: Any) -> bool:
     return hasattr(toolset, "wrapped") or hasattr(toolset, "toolsets") or type(toolset).__name__ == "OutputToolset"
 
 
+SECURITY = "security_context"
+"""What older releases of CrewAI add to the arguments of a call."""
+
+
 def _read_crewai(tool: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Called:
     from re import sub
 
-    return Called(sub(r"\W+", "_", str(tool.name)).strip("_").lower(), _keywords(tool, args, kwargs))
+    own = getattr(getattr(tool, "args_schema", None), "model_fields", ())
+    named = {key: value for key, value in kwargs.items() if key != SECURITY or key in own}
+    return Called(sub(r"\W+", "_", str(tool.name)).strip("_").lower(), _keywords(tool, args, named))
 
 
 def _read_crewai_structured(tool: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Called:
