@@ -47,6 +47,7 @@ class Agent(NamedTuple):
 
 
 # The oldest releases need older releases of what they are built on than they say themselves.
+LANGCHAIN = ("langchain", "langchain-classic", "langchain-openai")
 LLAMA_INDEX = ("llama-index-core", "llama-index-llms-openai-like")
 AGENTS = (
     Agent("openai-agents", "agent", ("openai-agents",)),
@@ -55,6 +56,7 @@ AGENTS = (
     Agent("pydantic-ai", "typed", ("pydantic-ai-slim[openai]",), "typed"),
     Agent("pydantic-ai", "agent", ("pydantic-ai-slim[openai]==1.0.0", "opentelemetry-api==1.36.0"), version="1.0"),
     Agent("adk", "agent", ("google-adk", OPENAI)),
+    Agent("adk", "runner", ("google-adk", OPENAI)),
     Agent("adk", "agent", ("google-adk==1.0.0", OPENAI, "deprecated"), version="1.0"),
     Agent("crewai", "crew", ("crewai",)),
     Agent("crewai", "agent", ("crewai",)),
@@ -68,10 +70,13 @@ AGENTS = (
     Agent("agno", "agent", ("agno", OPENAI)),
     Agent("agno", "team", ("agno", OPENAI)),
     Agent("strands", "agent", ("strands-agents", OPENAI)),
+    Agent("strands", "graph", ("strands-agents", OPENAI)),
     Agent("agent-framework", "agent", ("agent-framework-core", "agent-framework-openai")),
     Agent("autogen", "agent", ("autogen-agentchat", "autogen-ext[openai]")),
-    Agent("langchain", "agent", ("langchain", "langchain-openai")),
-    Agent("langchain", "kept", ("langchain", "langchain-openai")),
+    Agent("autogen", "team", ("autogen-agentchat", "autogen-ext[openai]")),
+    Agent("langchain", "agent", LANGCHAIN),
+    Agent("langchain", "kept", LANGCHAIN),
+    Agent("langchain", "executor", LANGCHAIN),
     Agent("dspy", "agent", ("dspy",), "dspy"),
     Agent("haystack", "agent", ("haystack-ai",)),
 )

@@ -2,7 +2,6 @@ import os
 
 import desk
 from autogen_agentchat.agents import AssistantAgent
-from autogen_agentchat.conditions import TextMessageTermination
 from autogen_agentchat.teams import RoundRobinGroupChat
 from autogen_ext.models.openai import OpenAIChatCompletionClient
 
@@ -15,4 +14,4 @@ client = OpenAIChatCompletionClient(
 )
 kept = {"model_client": client, "tools": desk.TOOLS, "reflect_on_tool_use": True, "max_tool_iterations": 4}
 agent = AssistantAgent("desk", **kept)
-team = RoundRobinGroupChat([AssistantAgent("desk", **kept)], termination_condition=TextMessageTermination("desk"))
+team = RoundRobinGroupChat([AssistantAgent("desk", **kept)], max_turns=1)

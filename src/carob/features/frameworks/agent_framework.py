@@ -17,7 +17,8 @@ class MicrosoftAgent(FrameworkAgent):
         if self._session is None:
             self._session = self.agent.create_session()
         done = await self.agent.run(prompt, session=self._session)
-        return AgentReply(done.value or done.text, [message(str(said.role), _parts(said)) for said in done.messages])
+        said = [message(str(each.role), _parts(each)) for each in done.messages]
+        return AgentReply(done.value or done.text, said, shows_models=not hasattr(self.agent, "workflow"))
 
 
 def _parts(said: Any) -> Iterator[object]:

@@ -25,11 +25,12 @@ class AgnoAgent(FrameworkAgent):
 
 
 def _messages(run: Any) -> Iterator[dict[str, object]]:
-    """What was said in this run, by the members of a team too."""
+    """What was said in this run, by the members of a team and in the steps of a workflow too."""
     for said in getattr(run, "messages", None) or ():
         if not getattr(said, "from_history", False):
             status = "error" if getattr(said, "tool_call_error", False) else ""
             about = {"role": said.role, "content": said.content, "tool_calls": said.tool_calls or []}
             yield {**about, "tool_call_id": said.tool_call_id or "", "status": status}
-    for member in getattr(run, "member_responses", None) or ():
-        yield from _messages(member)
+    for name in ("member_responses", "step_executor_runs"):
+        for inner in getattr(run, name, None) or ():
+            yield from _messages(inner)

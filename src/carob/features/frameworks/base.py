@@ -19,6 +19,8 @@ class AgentReply(NamedTuple):
     tokens: Tokens | None = None
     in_code: bool = False
     """Whether its models ask for tools in code, not by structured calls."""
+    shows_models: bool = True
+    """Whether the messages are all that its models said: else a call that they asked for may be missing."""
 
 
 class FrameworkAgent(ABC):

@@ -44,7 +44,8 @@ class CrewAgent(FrameworkAgent):
         self._history.append({"role": "user", "content": prompt})
         done = self.agent.kickoff(self._history[-1]["content"] if len(self._history) == 1 else [*self._history])
         self._history.append({"role": "assistant", "content": done.raw})
-        return AgentReply(done.pydantic or done.raw, since_last_user(getattr(done, "messages", ())))
+        given = getattr(done, "messages", None)
+        return AgentReply(done.pydantic or done.raw, since_last_user(given or ()), shows_models=given is not None)
 
     def _inputs(self, prompt: Any) -> dict[str, Any]:
         given = dict(self.given) if isinstance(self.given, Mapping) else {}

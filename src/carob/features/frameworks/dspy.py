@@ -37,7 +37,7 @@ class DspyProgram(FrameworkAgent):
         self._history = [*self._history, {**inputs, **outputs}]
         steps = done["trajectory"] if "trajectory" in done.keys() else {}  # noqa: SIM118
         said = [message(role, parts) for number in range(len(steps)) for role, parts in _step(steps, number)]
-        return AgentReply(next(reversed(outputs.values()), None), said)
+        return AgentReply(next(reversed(outputs.values()), None), said, shows_models="trajectory" in done.keys())  # noqa: SIM118
 
     def _inputs(self) -> Any:
         signature = getattr(self.agent, "signature", None)

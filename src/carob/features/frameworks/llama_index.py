@@ -27,7 +27,8 @@ class LlamaIndexAgent(FrameworkAgent):
         done = await handler
         messages = [message(_ROLES[type(event).__name__], _parts(event, events)) for event in events if _is_said(event)]
         structured = getattr(done, "structured_response", None)
-        return AgentReply(structured or (str(done) if hasattr(done, "response") else done), messages)
+        output = structured or (str(done) if hasattr(done, "response") else done)
+        return AgentReply(output, messages, shows_models=PROMPT in inputs)
 
     def _make_memory(self) -> Any:
         """The memory that the agent would make itself, and that not every version keeps in the context."""

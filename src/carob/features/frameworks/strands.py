@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
@@ -18,12 +19,21 @@ class StrandsAgent(FrameworkAgent):
 
     def __init__(self, agent: Any, given: Any, conversation_id: str) -> None:
         super().__init__(agent, given, conversation_id)
-        if hasattr(agent, "messages"):
-            agent.messages[:] = deepcopy(self._first.setdefault(agent, deepcopy(agent.messages)))
+        for each in _agents(agent):
+            each.messages[:] = deepcopy(self._first.setdefault(each, deepcopy(each.messages)))
 
     async def ask(self, prompt: Any) -> AgentReply:
-        before = len(getattr(self.agent, "messages", ()))
+        before = [(each, len(each.messages)) for each in _agents(self.agent)]
         done = await self.agent.invoke_async(prompt)
+        said = [message for each, count in before for message in each.messages[count:]]
         if hasattr(done, "results"):
-            return AgentReply("\n".join(str(each.result).strip() for each in done.results.values()))
-        return AgentReply(done.structured_output or str(done).strip(), self.agent.messages[before + 1 :])
+            return AgentReply("\n".join(str(each.result).strip() for each in done.results.values()), said)
+        return AgentReply(getattr(done, "structured_output", None) or str(done).strip(), said)
+
+
+def _agents(agent: Any) -> Iterator[Any]:
+    """The agent, or those of a Graph or Swarm."""
+    if hasattr(agent, "messages"):
+        yield agent
+    for node in getattr(agent, "nodes", {}).values():
+        yield from _agents(node.executor)

@@ -36,6 +36,10 @@ from carob.text.wording import with_article
 ANSWERED = (
     "{} was answered, but the tool was not seen to run: a hook of the framework or a cache may have answered for it"
 )
+NOT_SHOWN = (
+    "what the models within asked for is not shown: name the agent itself, or have their requests read with "
+    "telemetry = { models = true }"
+)
 IN_CODE = "the model asks for tools in code, which names one that was not seen to run"
 ONE_CONVERSATION = "the agent itself keeps the conversation: name a function that makes one to run cases side by side"
 GIVEN = "context"
@@ -115,7 +119,7 @@ class FrameworkTarget(PythonTarget):
             messages=tuple(Message("assistant", text(each.text)) for each in said if each.text and each.role in SPEAKS),
             tool_calls=tuple(calls),
             possible_calls=tuple(possible),
-            unobserved={"telemetry": NO_TELEMETRY},
+            unobserved={"telemetry": NO_TELEMETRY, **({} if answer.shows_models else {"tools": NOT_SHOWN})},
             tokens=answer.tokens,
         )
 
@@ -127,7 +131,7 @@ def _is_installed(module: str) -> bool:
         return False
 
 
-SPEAKS = ("assistant", "response", "model")
+SPEAKS = ("ai", "assistant", "response", "model")
 
 
 def _requests(said: list[ChatMessage]) -> Iterator[ToolCall]:
