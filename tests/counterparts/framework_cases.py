@@ -45,9 +45,11 @@ def check_run(folder: Path, log: Path, unknown: Collection[str] = ()) -> None:
         record, wrote = records[row["id"]], log_of(row, lines)
         calls = record["trace"].get("tool_calls") or ()
         ran = [[call["name"], call["arguments"], call.get("success")] for call in calls if call.get("started", True)]
-        assert count([call[:2] for call in ran]) == count([line[:2] for line in wrote]), (row["id"], calls)
-        assert count([call for call in ran if call[2] is not None]) <= count(wrote), (row["id"], calls)
         status = record["verdict"]["status"]
+        entered, written = count([call[:2] for call in ran]), count([line[:2] for line in wrote])
+        # Where one of two calls breaks the agent, the other is left in the middle.
+        assert entered == written or (status == "ERROR" and entered <= written), (row["id"], calls)
+        assert count([call for call in ran if call[2] is not None]) <= count(wrote), (row["id"], calls)
         if row["id"] in unknown:
             assert status == "PARTIAL", row["id"]
         elif count(wrote) == count(row["log"]):

@@ -47,7 +47,7 @@ class Agent(NamedTuple):
 
 
 # The oldest releases need older releases of what they are built on than they say themselves.
-LANGCHAIN = ("langchain", "langchain-classic", "langchain-openai")
+LANGCHAIN = ("langchain", "langchain-openai")
 LLAMA_INDEX = ("llama-index-core", "llama-index-llms-openai-like")
 AGENTS = (
     Agent("openai-agents", "agent", ("openai-agents",)),
@@ -76,7 +76,6 @@ AGENTS = (
     Agent("autogen", "team", ("autogen-agentchat", "autogen-ext[openai]")),
     Agent("langchain", "agent", LANGCHAIN),
     Agent("langchain", "kept", LANGCHAIN),
-    Agent("langchain", "executor", LANGCHAIN),
     Agent("dspy", "agent", ("dspy",), "dspy"),
     Agent("haystack", "agent", ("haystack-ai",)),
 )
