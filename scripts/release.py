@@ -104,7 +104,7 @@ def build() -> None:
     check_name()
     for old in DIST.glob("carob-*"):
         old.unlink()
-    run(".tools/bin/uv", "build", "--quiet", "--out-dir", "dist", ".")
+    run(".tools/bin/uv", "build", "--quiet", "--out-dir", str(DIST), ".")
     attest()
 
 
@@ -118,7 +118,7 @@ def attest() -> None:
             if digest != sha256(Path(again, file.name).read_bytes()).hexdigest():
                 sys.exit(f"release: {file.name} comes out different each time, so it cannot be checked")
             lines.append(f"{digest}  {file.name}\n")
-            print(f"  {file.relative_to(ROOT)}  {file.stat().st_size >> 10} KiB  sha256 {digest}")
+            print(f"  {file.name}  {file.stat().st_size >> 10} KiB  sha256 {digest}")
     (DIST / "SHA256SUMS").write_text("".join(lines), "utf-8")
 
 

@@ -122,10 +122,9 @@ OURS = json.dumps({"info": {"project_urls": URLS}})
     ],
 )
 def test_nothing_is_built_under_a_name_of_another_project(
-    release: ModuleType, monkeypatch: pytest.MonkeyPatch, status: int, answer: str, why: str | None
+    release: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, status: int, answer: str, why: str | None
 ) -> None:
-    built: list[str] = []
-    monkeypatch.setattr(release, "run", lambda *command: built.extend(command))
+    build_into(tmp_path, release, monkeypatch, ["same", "same"])
     handler = type("Answer", (Index,), {"status": status, "answer": answer.encode()})
     with HTTPServer(("127.0.0.1", 0), handler) as server:
         Thread(target=server.handle_request, daemon=True).start()
@@ -135,7 +134,28 @@ def test_nothing_is_built_under_a_name_of_another_project(
                 release.build()
         else:
             release.build()
-    assert bool(built) is (why is None)
+    assert (tmp_path / "dist/SHA256SUMS").is_file() is (why is None)
+
+
+def build_into(folder: Path, release: ModuleType, monkeypatch: pytest.MonkeyPatch, contents: list[str]) -> None:
+    """Let each build leave a wheel with the next of these contents."""
+
+    def run(*command: str) -> None:
+        place = Path(command[command.index("--out-dir") + 1])
+        place.mkdir(exist_ok=True)
+        (place / "carob-1.whl").write_text(contents.pop(0))
+
+    monkeypatch.setattr(release, "run", run)
+    monkeypatch.setattr(release, "DIST", folder / "dist")
+
+
+def test_a_build_that_comes_out_different_is_refused(
+    release: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    build_into(tmp_path, release, monkeypatch, ["one", "another"])
+    monkeypatch.setattr(release, "check_name", lambda: None)
+    with pytest.raises(SystemExit, match=r"carob-1\.whl comes out different each time"):
+        release.build()
 
 
 def test_nothing_is_built_where_the_index_cannot_be_reached(

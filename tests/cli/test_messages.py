@@ -494,7 +494,7 @@ def test_a_matrix_shows_no_secret_and_names_what_to_write(carob: Carob) -> None:
         ("check s.yaml --rules p.yaml", "If it is a suite, run it: carob run s.yaml"),
         (
             "check c.jsonl --rules s.yaml",
-            "carob: s.yaml: there is nothing to hold the conversations to. It has no rules.",
+            "carob: s.yaml: there is nothing to check the conversations against. It has no rules.",
         ),
         ("run evals -t python:agent.py:ask", "such as 'evals/shop.yaml'."),
         ("coverage carob-results s.yaml", "It has journals of runs: name the suite here"),
@@ -510,7 +510,7 @@ def test_a_matrix_shows_no_secret_and_names_what_to_write(carob: Carob) -> None:
         ("run s.yaml -t python:agnt:ask", "Did you mean 'agent'?"),
         ("run s.yaml -t replay:other.jsonl", "others.jsonl'? [config]"),
         ("check cc.jsonl --rules p", "p: no such file. Did you mean 'p.yaml'?"),
-        ("check c.jsonl --suite s.yaml", "s.yaml: there is nothing to hold the conversations to. It has no `rules`"),
+        ("check c.jsonl --suite s.yaml", "s.yaml: there is nothing to check the conversations against. It has no"),
         ("draft other.jsonl", "Did you mean 'others.jsonl'?"),
         ("init --inspect localhost:3000", "Did you mean 'http://localhost:3000'?"),
         ("init --yes --target agent.py:ask", "Did you mean 'python:agent.py:ask'?"),

@@ -39,7 +39,7 @@ CONVERSATION: Final = "conversation"
 ANY_PROMPT: Final = "(any)"
 AROUND: Final = ("effects", "words", "tools", "claims", "vars")
 """Keys at the top of a suite that expectations depend on."""
-NO_RULES: Final = "there is nothing to hold the conversations to."
+NO_RULES: Final = "there is nothing to check the conversations against."
 NAME_RULES: Final = (
     "Name rules with --rules policy.carob.yaml, or expectations with --suite. "
     "`carob draft --rules EXPORT -o policy.carob.yaml` writes first ones from the conversations."

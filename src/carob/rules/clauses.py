@@ -289,7 +289,7 @@ class Before(WithStore):
         if doubt := doubt or self._doubt_between(key, BEGINNING, trigger.occurrence.horizon):
             return trigger.report_doubt(f"it is not known whether there was an earlier {self._words(trigger)}: {doubt}")
         more = " that no other one used" if self.plan.once and listed else ""
-        return trigger.report_breach(f"no earlier {self._words(trigger)}{more}")
+        return trigger.report_breach(f"no earlier {self._words(trigger).removeprefix('a ')}{more}")
 
     def commit(self, trigger: Trigger, doubt: str = "") -> None:
         if self.plan.once and self.plan.name in trigger.events:
@@ -316,7 +316,7 @@ class Last(WithStore):
                 f"it is not known which the latest {pattern.wanted_words(trigger.scope)} was: {doubt}"
             )
         if last is None:
-            return trigger.report_breach(f"no earlier {pattern.wanted_words(trigger.scope)}")
+            return trigger.report_breach(f"no earlier {pattern.wanted_words(trigger.scope).removeprefix('a ')}")
         if is_order_unseen(last, occurrence):
             return trigger.report_doubt(f"{ORDER_UNSEEN} ({last})", last.index)
         trigger.events[self.plan.name] = last
@@ -345,9 +345,8 @@ class LastUser(Clause):
         if words is None:
             return trigger.report_breach("the user has said nothing before")
         if not words.gives(self.plan.consent):
-            return trigger.report_breach(
-                f"the user said last {format_value(words.text)}, not {self.plan.consent.words}", words.index
-            )
+            said = f"the user's last message, {format_value(words.text)},"
+            return trigger.report_breach(f"{said} does not count as {self.plan.consent.words}", words.index)
         if self.plan.once and words.number in self._spent:
             spent = self._spent[words.number]
             return trigger.report_breach(f"event {spent} used the consent already", words.index, spent)

@@ -359,7 +359,7 @@ def test_command_line(tmp_path: Path, policy: Path) -> None:
 
     code, out, err = run("*.jsonl", "--by", "day", "-o", "p.html")
     assert code == ExitCode.FAILED, err
-    assert out.startswith("3 conversations: 1 broke a rule, 1 unknown, 1 kept every rule\n  2 sources, openai-chat")
+    assert out.startswith("3 conversations: 1 broke a rule, 1 unknown, 1 clean\n  2 sources, openai-chat")
     assert "nothing-after-a-handover  not tested" in out
     assert "\x1b" not in out
     assert "\\x1b[31mred" in out

@@ -55,7 +55,7 @@ def test_a_conversation_is_judged_once_when_it_is_complete_and_quiet(start: Star
     ("number", "rule", "words"),
     [
         pytest.param(FORGETS_TO_LOOK, "look-first", "no earlier lookup_order", id="no-lookup"),
-        pytest.param(UNASKED, "explicit-yes", 'the user said last "hm, A-10"', id="no-yes"),
+        pytest.param(UNASKED, "explicit-yes", 'last message, "hm, A-10", does not count as', id="no-yes"),
     ],
 )
 def test_a_broken_rule_is_reported_with_its_span(start: Start, number: int, rule: str, words: str) -> None:

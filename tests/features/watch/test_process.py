@@ -87,7 +87,7 @@ def test_a_longer_stream_is_judged_once(seed: int) -> None:
     ("options", "words"),
     [
         pytest.param(["--rules", "none.yaml"], "no such file", id="no-rules"),
-        pytest.param([], "there is nothing to hold the conversations to", id="no-rules-at-all"),
+        pytest.param([], "there is nothing to check the conversations against", id="no-rules-at-all"),
         pytest.param(["--rules", "p.yaml", "--host", "0.0.0.0"], "so a token is needed", id="no-token"),
         pytest.param(["--rules", "p.yaml", "--token-env", "NOT_SET"], "the variable NOT_SET is not set", id="not-set"),
         pytest.param(["--rules", "p.yaml", "--export", "here"], "'here' is not an address", id="no-address"),

@@ -45,15 +45,15 @@ def interval_words(estimate: Estimate | None) -> str:
 
 
 def headline(report: model.CheckReport) -> str:
-    """`3,000 conversations: 53 broke a rule, 44 are unknown, 2,700 broke none, 203 triggered none`."""
+    """`3,000 conversations: 53 broke a rule, 44 are unknown, 2,700 clean, 203 not covered by any rule`."""
     if not report.judged:
         return "0 conversations: there is nothing to judge"
     parts = [f"{report.broken:,} broke a rule"]
     if report.unknown:
         parts.append(f"{report.unknown:,} unknown")
-    parts.append(f"{report.clean:,} kept every rule")
+    parts.append(f"{report.clean:,} clean")
     if report.untriggered:
-        parts.append(f"{report.untriggered:,} triggered none")
+        parts.append(f"{report.untriggered:,} not covered by any rule")
     return f"{count_words(report.judged, 'conversation')}: {', '.join(parts)}"
 
 

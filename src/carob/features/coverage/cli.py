@@ -63,7 +63,7 @@ def command(
 
     if unlike is not None and not against:
         fix = "Name recorded conversations with --against."
-        raise UsageError("--unlike: there is nothing to hold the suite against.", fix=fix, slug="bad-option")
+        raise UsageError("--unlike: there is nothing to compare the suite with.", fix=fix, slug="bad-option")
     coverage = library.coverage(suite, runs, against=against, offered=offered, unlike=unlike)
     show_coverage(coverage, form, output, min_asserted)
     return coverage.exit_code(min_asserted)
