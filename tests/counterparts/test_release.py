@@ -59,10 +59,11 @@ def run(*command: str | Path, folder: Path, environ: dict[str, str], code: int =
 
 
 def try_out(command: Path, folder: Path, environ: dict[str, str]) -> None:
-    """Version, self-test, the example of the README, and the viewer that its output points to."""
+    """Version, self-test, demo, the example of the README, and the viewer that its output points to."""
     version = run(command, "--version", folder=folder, environ=environ).strip()
     assert re.fullmatch(rf"carob {re.escape(carob.__version__)} \([0-9a-f]{{12}}(-dirty)?\)", version)
     assert "SELF-TEST PASS" in run(command, "audit", "--self", folder=folder, environ=environ)
+    assert "carob init" in run(command, "demo", folder=folder, environ=environ)
     page = list(blocks((ROOT / "README.md").read_text()))
     for block in page:
         if isinstance(block, File):
