@@ -43,6 +43,7 @@ def test_extras_are_for_users_of_carob(metadata: Message) -> None:
         "parquet",
         "ray",
         "rouge",
+        "sql",
     ]
 
 

@@ -45,8 +45,8 @@ COMMANDS = {
 IMPORT_ALL = """
 import importlib, pkgutil, carob
 for module in pkgutil.walk_packages(carob.__path__, "carob."):
-    # The library of MCP loads fcntl wherever the system is not called Windows.
-    if not module.name.endswith(("__main__", "mcp.serving")):
+    # The library of MCP loads fcntl wherever the system is not called Windows; a supervisor is started elsewhere alone.
+    if not module.name.endswith(("__main__", "mcp.serving", ".supervise")):
         importlib.import_module(module.name)
 """
 RUN_ALL = """

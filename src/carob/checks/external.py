@@ -38,7 +38,7 @@ _KEPT = ("PATH", "HOME", "LANG", "SYSTEMROOT", "TMPDIR")
 class CheckOfCode(TypedDict):
     """A check of what code makes of the answer."""
 
-    check: Annotated[base.Phrase, Meta(description="The name of the check; docs/checks.md has them.")]
+    check: Annotated[base.Phrase, Meta(description="The name of the check; `carob help checks` has them.")]
     args: Annotated[dict[str, Any], Meta(description="Its arguments.")]
 
 
