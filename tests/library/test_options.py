@@ -34,6 +34,7 @@ OF_A_COMMAND = {
     "help",
     "only_list",
     "judge",
+    "labels_from",
 }
 OF_A_PROGRAM = {"secrets", "matrix", "listeners", "stop"}
 
