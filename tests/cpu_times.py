@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 MOST = 10
-"""Files that are listed."""
+"""Files that are listed, unless the option says how many."""
 
 _SPENT = pytest.StashKey[tuple[float, float]]()
 _OWN = pytest.StashKey[Counter[str]]()
@@ -16,7 +16,8 @@ _CHILDREN = pytest.StashKey[Counter[str]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--cpu-times", action="store_true", help="print the files whose tests took most of the processors")
+    text = "print the files, so many, whose tests took most of the processors"
+    parser.addoption("--cpu-times", nargs="?", type=int, const=MOST, default=0, metavar="N", help=text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -50,7 +51,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if not config.getoption("cpu_times"):
+    listed = config.getoption("cpu_times")
+    if not listed:
         return
     own, children = config.stash[_OWN], config.stash[_CHILDREN]
     both = own + children
@@ -58,7 +60,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     terminalreporter.write_line(
         f"{both.total():8.1f} s in tests, of which {children.total():.1f} s in their child processes"
     )
-    for file, seconds in both.most_common(MOST):
+    for file, seconds in both.most_common(listed):
         terminalreporter.write_line(f"{seconds:8.1f} s {file} ({children[file]:.1f} s in children)")
 
 

@@ -17,7 +17,7 @@ SAMPLES = {
 LINE = re.compile(r" +([\d.]+) s (test_\w+)\.py \(([\d.]+) s in children\)")
 
 
-@pytest.mark.parametrize("processes", ["0", "2"])
+@pytest.mark.parametrize("processes", [pytest.param("0", marks=pytest.mark.thorough), "2"])
 def test_files_are_listed_by_what_they_took(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, processes: str
 ) -> None:

@@ -98,10 +98,16 @@ def test_the_core_stands_without(features: Sequence[str], tmp_path: Path) -> Non
 
 
 @pytest.mark.thorough
-@pytest.mark.limit(7200)
+@pytest.mark.limit(1200)
 @pytest.mark.parametrize("feature", FOLDERS)
-def test_all_of_the_core_stands_without(feature: str, tmp_path: Path) -> None:
-    assert_stands(copy_without(tmp_path, feature), "tests", "-n", "auto", "--dist", "worksteal")
+def test_the_core_stands_without_each(feature: str, tmp_path: Path) -> None:
+    assert_stands(copy_without(tmp_path, feature), *SHORT)
+
+
+@pytest.mark.thorough
+@pytest.mark.limit(7200)
+def test_all_of_the_core_stands_alone(tmp_path: Path) -> None:
+    assert_stands(copy_without(tmp_path, *FOLDERS), "tests", "-n", "auto", "--dist", "worksteal", "-m", "not thorough")
 
 
 def test_a_core_that_needs_a_feature_is_found(tmp_path: Path) -> None:
