@@ -10,7 +10,7 @@ import pytest
 
 import carob
 from carob.errors import ConfigError, SuiteError
-from carob.suites.tool_reading import WITH_CASES
+from carob.suites.rules import WITH_CASES
 
 FIND_FIRST = """\
 rules:

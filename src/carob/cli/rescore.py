@@ -68,8 +68,6 @@ def _rescore_one(
     Repeats come together at the end.
     """
     from carob import api
-    from carob.criteria.changes import changed_verdicts
-    from carob.criteria.decide import LabelReader
     from carob.terminal.ending import show_ending
     from carob.terminal.screen import CaseLines
 
@@ -87,6 +85,9 @@ def _rescore_one(
     if result.left_out:
         click.echo(f"carob: recorded but not in the suite, ignored: {', '.join(result.left_out)}", err=True)
     if recorded.summary.criteria is not None:
+        from carob.criteria.changes import changed_verdicts
+        from carob.criteria.decide import LabelReader
+
         labels = LabelReader(recorded.project.judging("", by.file if by else recorded.header.suite))
         changes = changed_verdicts(recorded.records(), result.journal.records())
         for line in (*labels.index().files.torn, *([changes] if changes else [])):

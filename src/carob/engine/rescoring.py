@@ -146,7 +146,8 @@ def rescore(
     by = suite.file if suite is not None else recorded.header.suite
     project = config.project.judging(agent_name(recorded.header.target, identity), by)
     catalog = catalog_for(project)
-    catalog.labels.index()
+    if recorded.summary.criteria is not None or (suite is not None and any(case.has_criteria for case in suite.cases)):
+        catalog.labels.index()
     further = select_reports(reports, project, [recorded.path, recorded.header.suite])
     began = now().isoformat(timespec="milliseconds")
     header = structs.replace(recorded.header, started_at=began, derived_from=text(recorded.path))

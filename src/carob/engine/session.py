@@ -283,8 +283,9 @@ async def run_suite(
         request = structs.replace(request, header={**request.header, PACE: how.pace})
     agent, how, request = settle(target or suite_target, how, request, config, chosen)
     project = config.project.judging(agent_name(text(agent.name), agent.identity), suite.file)
-    for line in catalog_for(project).labels.index().files.torn:
-        request.notice(line)
+    if any(case.has_criteria for case in chosen.cases):
+        for line in catalog_for(project).labels.index().files.torn:
+            request.notice(line)
     return await Session(chosen, agent, how, request, results_dir, project).run(previous)
 
 

@@ -125,6 +125,11 @@ class Case(Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
         return (*in_turns, *((None, spec) for spec in self.checks))
 
     @property
+    def has_criteria(self) -> bool:
+        """Whether a person or a judge has a part in its verdict."""
+        return any(spec.name == MEETS for _, spec in self.all_checks)
+
+    @property
     def user_texts(self) -> tuple[str, ...]:
         """Every word of the user, as far as it does not hang on what the agent says."""
         return (*self.setup_prompts, *([turn.prompt for turn in self.turns] or [self.prompt]))

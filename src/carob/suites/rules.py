@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import msgspec
 from msgspec import structs
@@ -15,10 +16,10 @@ from carob.model.verdict import OWN_RULE, SHARED_RULE
 from carob.suites.declared import read_declared
 from carob.suites.diagnostics import Json, Path, PathDiagnostic, RefusedError
 from carob.suites.formats.base import JsonObject, ParsedSuite, SuiteCatalog, SuiteFile, SuiteRule
-from carob.suites.shapes.scalars import FINE, Found, Schema, wrong_type
-from carob.suites.tool_reading import read_tool_reading
+from carob.suites.shapes.containers import Key, KnownKeys, ListShape, MapShape, RecordShape
+from carob.suites.shapes.scalars import FINE, NOT_BLANK, AnyShape, ChoiceShape, Found, Schema, TextShape, wrong_type
 from carob.text.tool_names import effect_tools
-from carob.text.tool_reading import ToolReading
+from carob.text.tool_reading import SuccessRule, ToolReading
 from carob.text.wording import quoted
 
 if TYPE_CHECKING:  # reading rules takes a while to be loaded, and few suites have any
@@ -29,6 +30,12 @@ RULE = "rule"
 """The argument of the check that holds a rule."""
 READING = "reading"
 """Its argument that says how calls are read."""
+READING_KEYS = ("success", "tool_names", "plain_text")
+WITH_CASES = (
+    "a file with 'cases' is about an agent that is run: its table in carob.toml says this. Move it there, or move the "
+    "rules into a file of their own."
+)
+_TEXT = TextShape(pattern=NOT_BLANK)
 
 
 class RulesShape(NamedTuple):
@@ -258,3 +265,55 @@ def _group(name: object, groups: Mapping[str, Sequence[str]]) -> Sequence[str]:
 
 def _read_tags(tags: str | Sequence[str]) -> tuple[str, ...]:
     return (tags,) if isinstance(tags, str) else tuple(tags)
+
+
+# -- how calls are read where no target says it: `success`, `tool_names` and `plain_text` of a file of rules
+
+
+@dataclass(frozen=True)
+class SuccessShape:
+    """When a call of one tool succeeded."""
+
+    record: RecordShape
+    words: ClassVar = "an object"
+    types: ClassVar = (dict,)
+
+    def validate(self, value: object) -> Found:
+        if problems := self.record.validate(value):
+            return problems
+        flaw = msgspec.convert(value, SuccessRule).flaw()
+        return [PathDiagnostic((), flaw, "invalid-value")] if flaw else ()
+
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        return self.record.schema(defs)
+
+
+def reading_keys(known_keys: KnownKeys) -> dict[str, Key]:
+    """The keys at the top of a file of rules."""
+    rule = {
+        "field": Key(_TEXT, "Where in the result it says so: `booking.state`."),
+        "is": Key(ListShape(AnyShape(), 1), "The values of the field that are a success."),
+        "text": Key(_TEXT, "A regex that is found in the result of a call that succeeded."),
+    }
+    record = RecordShape("Success", "When a call succeeded: `field` with `is`, or `text`.", rule, known_keys)
+    return {
+        "success": Key(MapShape(_TEXT, SuccessShape(record), 1), "When a call of a tool succeeded, by its name."),
+        "tool_names": Key(MapShape(_TEXT, _TEXT, 1), "What the rules call a tool, by the name that was recorded."),
+        "plain_text": Key(ChoiceShape(("success",)), "Results of plain text, which may be an error, are a success."),
+    }
+
+
+def read_tool_reading(tree: Mapping[str, Any]) -> tuple[dict[str, Json], list[PathDiagnostic]]:
+    """What a file says of calls, and what is wrong with it."""
+    keys = reading_keys(KnownKeys())
+    given = {key: tree[key] for key in READING_KEYS if key in tree}
+    problems = [problem.under(key) for key, value in given.items() for problem in keys[key].shape.validate(value)]
+    return ({} if problems else given), problems
+
+
+def find_reading_problems(tree: Mapping[str, Any]) -> Iterator[PathDiagnostic]:
+    """Keys that say nothing where they are: a file of cases has a target."""
+    if "cases" in tree:
+        for key in READING_KEYS:
+            if key in tree:
+                yield PathDiagnostic((key,), WITH_CASES, "no-effect", key=True)

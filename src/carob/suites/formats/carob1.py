@@ -32,7 +32,7 @@ from carob.suites.formats.language import (
     weightless,
 )
 from carob.suites.formats.spelling import Commented
-from carob.suites.rules import RulesShape, read_suite_rules
+from carob.suites.rules import RulesShape, find_reading_problems, read_suite_rules, reading_keys
 from carob.suites.shapes.containers import Key, KnownKeys, ListShape, MapShape, RecordShape
 from carob.suites.shapes.scalars import FINE, AnyShape, ChoiceShape, Found, NumberShape, TextShape
 from carob.suites.templates import (
@@ -46,7 +46,6 @@ from carob.suites.templates import (
     read_table,
     resolve_all,
 )
-from carob.suites.tool_reading import find_reading_problems, reading_keys
 from carob.text.wording import quoted
 
 VERSION = "1"
