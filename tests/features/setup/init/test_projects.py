@@ -114,6 +114,31 @@ def test_a_web_app_that_runs_is_read_and_drafted(carob: Carob) -> None:
     assert "2 passed" in out
 
 
+class UiMessages(Chat):
+    """The same, which speaks as the AI SDK does; its source does not say so."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if "message" not in asked and "messages" not in asked:
+            self.send_error(422)
+            return
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        words = {"type": "text-delta", "id": "1", "delta": f"You said {asked}"[:40]}
+        for event in ({"type": "start"}, words, {"type": "finish"}):
+            self.wfile.write(f"data: {json.dumps(event)}\n\n".encode())
+
+
+def test_a_protocol_that_was_heard_is_the_one_that_is_drafted(carob: Carob) -> None:
+    with serving(UiMessages) as port:
+        lay_out(FASTAPI | {"shop/main.py": FASTAPI["shop/main.py"].replace("PORT", str(port))})
+        _, out = initialised(carob)
+    assert f'use = "ai-sdk:http://127.0.0.1:{port}/api/v1/chat"' in Path("carob.toml").read_text()
+    assert "no suite was drafted" not in out
+    assert "1 passed" in out
+
+
 class Described(Chat):
     """The same, which describes itself; its source does not name the path."""
 

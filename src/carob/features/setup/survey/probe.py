@@ -132,6 +132,9 @@ def interruptible() -> Iterator[None]:
 
 def _with_options(config: TargetConfig, table: Mapping[str, object]) -> TargetConfig:
     """The target of a table that no file holds yet."""
+    heard, _, address = str(table["use"]).partition(":")
+    if heard != config.kind and heard in WIRE_KINDS - {"http", "https"}:
+        config = structs.replace(config, kind=heard, spec=address)
     if config.kind in WIRE_KINDS:
         return structs.replace(config, options={key: value for key, value in table.items() if key != "use"})
     options = table.get("options")
