@@ -100,9 +100,10 @@ IN_SNAPSHOTS = {
     "checks/page/elements.py",
     "checks/answer/nodes.py",
     "checks/answer/brief.py",
+    "checks/answer/syntax.py",
     "checks/numbers/sources.py",
 }
-"""Roles of elements, sentences about pages, the documented regexes of the Morning Brief, and nouns of numbers."""
+"""Roles of elements, sentences about pages, the regexes of the Morning Brief, keywords of SQL, and nouns of numbers."""
 
 
 def test_checks_hold_no_words_of_prose(modules: dict[Path, ast.Module]) -> None:

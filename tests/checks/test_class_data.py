@@ -30,12 +30,15 @@ SPELLS_FIELDS = {
     "features/audit/operators",
     "features/draft",
     "features/lint/base.py",
+    "features/lint/criteria.py",
     "features/lint/phrases.py",
     "features/lint/unseen.py",
 }
 """Where suites are read, or written, by the fields that they are spelled with."""
 PROTOCOLS = {
     "targets/http/ag_ui.py",
+    "targets/http/ai_sdk.py",
+    "features/frameworks/dspy.py",
     "targets/recordings",
     "features/setup/inspect/events.py",
     "features/setup/inspect/drafts.py",

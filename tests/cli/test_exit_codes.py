@@ -107,7 +107,7 @@ ALL = ("run", "suite.json", "-t", "replay:traces.jsonl")
             ["lint", "--errors-only", "suite.json"], 0, "suite.json: eval-set 0.3, 7 cases, 15 checks", id="0-validate"
         ),
         pytest.param(["audit", "--self"], 0, "SELF-TEST PASS", id="0-self-test"),
-        pytest.param(["--version"], 0, "carob 0", id="0-version"),
+        pytest.param(["--version"], 0, f"carob {library.__version__} (", id="0-version"),
         pytest.param(["--help"], 0, "Exit codes:", id="0-help"),
     ],
 )

@@ -500,7 +500,7 @@ def test_a_matrix_shows_no_secret_and_names_what_to_write(carob: Carob) -> None:
         ("coverage carob-results s.yaml", "It has journals of runs: name the suite here"),
         ("run test_desk.py -t python:agent.py:ask", "Run it with pytest, where `carob.check` judges"),
         ("run s.yaml -t http://127.0.0.1:9/chat", "Let `carob init --inspect http://127.0.0.1:9/chat --write` find"),
-        ("draft notes.txt", "not a recording, which has one JSON object on each line"),
+        ("draft notes.txt", "neither JSON, nor CSV, Parquet, SQLite"),
         ("guard log carob-results", "Name a file that a guard wrote."),
         ("guard mcp p.yaml -- no-such-server", "there is no program 'no-such-server'."),
         ("tape show s.yaml", "This is a suite."),
@@ -514,8 +514,7 @@ def test_a_matrix_shows_no_secret_and_names_what_to_write(carob: Carob) -> None:
         ("draft other.jsonl", "Did you mean 'others.jsonl'?"),
         ("init --inspect localhost:3000", "Did you mean 'http://localhost:3000'?"),
         ("init --yes --target agent.py:ask", "Did you mean 'python:agent.py:ask'?"),
-        ("lint judged.yaml", "No model judges in Carob"),
-        ("lint tests.yaml", "expected: {tool_calls: [{tool: NAME}]}"),
+        ("lint judged.yaml", "which people's labels decide: meets"),
     ],
 )
 def test_a_file_in_the_wrong_place_says_where_it_belongs(carob: Carob, command: str, fix: str) -> None:
@@ -526,7 +525,6 @@ def test_a_file_in_the_wrong_place_says_where_it_belongs(carob: Carob, command: 
     write("list.json", '[{"case_id": "a"}]')
     write("agent.py", "def ask(prompt): return 'x'")
     write("judged.yaml", f"carob: 1\n{CASE.replace('must_say_any: [x]', 'llm_rubric: polite')}")
-    write("tests.yaml", "prompts: [hi]\nproviders: [echo]\ntests: [{assert: [{type: tool_called, value: pay}]}]\n")
     write("carob-results/s.jsonl", "{}")
     write("evals/shop.yaml", f"carob: 1\n{CASE}")
     write("test_desk.py", "def test_desk(): ...")
@@ -547,3 +545,10 @@ def test_a_golden_of_another_tool_says_how_to_accept_the_rest(carob: Carob) -> N
 def test_runs_before_the_last_say_what_they_must_be(carob: Carob) -> None:
     carob("run", write("s.json", eval_set(case())), "-t", traces(A="x"))
     assert "Name the journal, to compare with a run against another target." in carob("compare", "@last-2", "@last").err
+
+
+def test_lint_names_an_assertion_that_promptfoo_does_not_have(carob: Carob) -> None:
+    write("tests.yaml", "prompts: [hi]\nproviders: [echo]\ntests: [{assert: [{type: tool_called, value: pay}]}]\n")
+    ran = carob("lint", "tests.yaml")
+    assert "tests.yaml:3:19" in ran.out
+    assert "expected: {tool_calls: [{tool: NAME}]}. [unknown-field]" in ran.out

@@ -59,7 +59,7 @@ class CodeRule(TypedDict, total=False):
     negated: Annotated[Literal[True], Meta(description="Invert the check: it must fail.")]
 
 
-class JudgedCheck(Struct, frozen=True):
+class JudgedOutput(Struct, frozen=True):
     """The check of what the code returns."""
 
     check: str
@@ -94,7 +94,7 @@ class Code(base.AnswerCheck, Struct, frozen=True, dict=True):
     context: dict[str, Any] = {}
     threshold: float | None = None
     negated: bool = False
-    then: JudgedCheck | None = None
+    then: JudgedOutput | None = None
 
     read = base.read_each()
 

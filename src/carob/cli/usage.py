@@ -91,7 +91,7 @@ def _message(error: click.ClickException, arguments: Sequence[str]) -> str:
             return f"{error.message} The file is an argument: `carob {line}`."
         others, group = [word for word in arguments if word != error.option_name], error.ctx.command
         if others and isinstance(group, click.Group) and others[0] in group.list_commands(error.ctx):
-            return f"{error.message} Options come behind the command: carob {shlex.join([*others, error.option_name])}."
+            return f"{error.message} Options come after the command: carob {shlex.join([*others, error.option_name])}."
         return f"{error.message} {suggest_option(error.option_name, error.ctx.command, arguments)}".rstrip()
     if isinstance(error, click.BadParameter) and "is not KEY=VALUE" in error.message:
         value = error.message.split("'")[1]

@@ -23,9 +23,9 @@ class Listener(NamedTuple):
     """The file or the terminal that its errors go to."""
 
     def __str__(self) -> str:
-        return f"process {self.pid} ({' '.join(self._shown())}, in {self.folder})"
+        return f"process {self.pid} ({' '.join(self._shown_words())}, in {self.folder})"
 
-    def _shown(self) -> Iterator[str]:
+    def _shown_words(self) -> Iterator[str]:
         """How its command line starts, up to its options, which may hold secrets."""
         yield os.path.basename(self.words[0]) if self.words else "unknown"
         for word in self.words[1:MOST_WORDS]:

@@ -26,7 +26,7 @@ LEAVING = 2.0
 """Seconds in which a process ends by itself once its input has ended."""
 
 
-class Talk(Protocol):
+class LineConversation(Protocol):
     """A conversation with a process."""
 
     def line(self, data: bytes) -> None: ...
@@ -39,7 +39,7 @@ class LastingProcess:
 
     def __init__(self, child: Child, threads: DaemonThreads) -> None:
         self._child = child
-        self._talk: Talk | None = None
+        self._talk: LineConversation | None = None
         self.numbers: Iterator[int] = count(1)
         """Of the prompts that it gets."""
         self._running = asyncio.ensure_future(threads.call(partial(child.run, self._line)))
@@ -50,7 +50,7 @@ class LastingProcess:
         """Whether it can have another conversation."""
         return not self._running.done() and self._talk is None
 
-    def begin(self, talk: Talk) -> None:
+    def begin(self, talk: LineConversation) -> None:
         self._child.restart_count()
         self._talk = talk
 

@@ -40,21 +40,21 @@ class NotMarkupError(Exception):
     """Why a text is not what it should be."""
 
 
-class Element:
+class MarkupElement:
     """An element of XML: its attributes, and the elements in it, by their names."""
 
     __slots__ = ("attributes", "children", "name")
 
     def __init__(self, name: str, attributes: Mapping[str, str]) -> None:
         self.name, self.attributes = name, attributes
-        self.children: dict[str, list[Element]] = {}
+        self.children: dict[str, list[MarkupElement]] = {}
 
-    def add(self, child: Element) -> None:
+    def add(self, child: MarkupElement) -> None:
         self.children.setdefault(child.name, []).append(child)
 
     def holds(self, path: str) -> bool:
         """Whether it has what `report.item.0.@id` leads to; of several elements of one name a number says which."""
-        found: list[Element] = [self]
+        found: list[MarkupElement] = [self]
         for step in path.split("."):
             if len(found) > 1:
                 if not step.isdecimal() or int(step) >= len(found):
@@ -73,7 +73,7 @@ class _Builder:
     """Puts the elements of a document together as they begin and end."""
 
     def __init__(self) -> None:
-        self.root = Element("", {})
+        self.root = MarkupElement("", {})
         self._open = [self.root]
         self._count = 0
 
@@ -81,7 +81,9 @@ class _Builder:
         self._count += 1
         if len(self._open) > DEEPEST or self._count > MOST_ELEMENTS:
             raise NotMarkupError("it has too many elements, or they are too deep")
-        self._open[-1].add(child := Element(_plain(name), {_plain(key): value for key, value in attributes.items()}))
+        self._open[-1].add(
+            child := MarkupElement(_plain(name), {_plain(key): value for key, value in attributes.items()})
+        )
         self._open.append(child)
 
     def end(self, _: str) -> None:
@@ -95,7 +97,7 @@ def _plain(name: str) -> str:
 
 
 @lru_cache(maxsize=8)
-def parse_xml(text: str) -> Element:
+def parse_xml(text: str) -> MarkupElement:
     """The document that a text is, in an element without a name. Raises NotMarkupError if it is not XML."""
     if len(text) > LONGEST:
         raise NotMarkupError(f"it has more than {LONGEST:,} characters")
@@ -116,14 +118,14 @@ def _refuse_declarations(name: str, system: str | None, public: str | None, has_
 
 
 @lru_cache(maxsize=8)
-def find_xml(text: str) -> Element | None:
+def find_xml(text: str) -> MarkupElement | None:
     """The outermost elements that are whole in a text, in an element without a name; None if there is none."""
-    root = Element("", {})
-    opened: list[Element] = [root]
+    root = MarkupElement("", {})
+    opened: list[MarkupElement] = [root]
     for tag in _tags(text[:LONGEST]):
         name = tag["name"]
         if not tag["closing"]:
-            element = Element(name, _attributes(tag["attributes"]))
+            element = MarkupElement(name, _attributes(tag["attributes"]))
             if tag["attributes"].rstrip().endswith("/"):
                 opened[-1].add(element)
             elif len(opened) <= DEEPEST:

@@ -54,7 +54,7 @@ class SyntaxRule(TypedDict, total=False):
     negated: Annotated[Literal[True], Meta(description="Invert the check: it must fail.")]
 
 
-class Finding(NamedTuple):
+class SyntaxFinding(NamedTuple):
     """Whether a text is as wanted, and why; None where that is not known."""
 
     holds: bool | None
@@ -121,40 +121,40 @@ class AnswerSyntax(base.AnswerCheck, Struct, frozen=True):
         detail = found.why or base.quote_answer(trace)
         return self.passed(detail) if found.holds is not self.negated else self.failed(detail)
 
-    def _xml(self, text: str) -> Finding:
+    def _xml(self, text: str) -> SyntaxFinding:
         try:
             root = find_xml(text) if self.part else parse_xml(text)
         except NotMarkupError as error:
-            return Finding(False, str(error))
+            return SyntaxFinding(False, str(error))
         if root is None:
-            return Finding(False, "it has no element of XML")
+            return SyntaxFinding(False, "it has no element of XML")
         missing = [path for path in self.elements if not root.holds(path)]
-        return Finding(not missing, f"it has no {', '.join(missing)}" if missing else "")
+        return SyntaxFinding(not missing, f"it has no {', '.join(missing)}" if missing else "")
 
-    def _html(self, text: str) -> Finding:
+    def _html(self, text: str) -> SyntaxFinding:
         if self.part:
-            return Finding(has_html(text))
+            return SyntaxFinding(has_html(text))
         why = why_not_html(text)
-        return Finding(not why, why)
+        return SyntaxFinding(not why, why)
 
-    def _sql(self, text: str) -> Finding:
+    def _sql(self, text: str) -> SyntaxFinding:
         found = [self._one_sql(part) for part in (_sql_parts(text) if self.part else [text])]
         holding = (one for one in found if one.holds)
         return next(holding, None) or next((one for one in found if one.holds is None), found[0])
 
-    def _one_sql(self, text: str) -> Finding:
+    def _one_sql(self, text: str) -> SyntaxFinding:
         try:
             statements = _parse_sql(text, self.dialect.lower())
         except ImportError:
-            return Finding(None, NO_LIBRARY + install_extra("sql"))
+            return SyntaxFinding(None, NO_LIBRARY + install_extra("sql"))
         if isinstance(statements, str):
-            return Finding(False, statements)
+            return SyntaxFinding(False, statements)
         if statements is None:
-            return Finding(None, "it is too long, or too deep, to be parsed")
+            return SyntaxFinding(None, "it is too long, or too deep, to be parsed")
         if wrong := self._not_permitted(statements):
-            return Finding(False, wrong)
+            return SyntaxFinding(False, wrong)
         doubt = _missing_comma(text, self.dialect.lower()) or _of_other_dialects(text, statements, self.dialect.lower())
-        return Finding(None if doubt else True, doubt)
+        return SyntaxFinding(None if doubt else True, doubt)
 
     def _not_permitted(self, statements: tuple[Expr, ...]) -> str:
         """The first statement or table that is not among those that are allowed."""

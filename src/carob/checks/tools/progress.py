@@ -18,11 +18,11 @@ from carob.text.tool_names import plain_name
 from carob.text.tool_results import parse_result
 
 
-def polled(*results: object) -> Trace:
+def poll_until(*results: object) -> Trace:
     return performs(*(ToolCall("status", {"job": 1}, success=True, result=result) for result in results))
 
 
-def looked_up(*arguments: object) -> Trace:
+def look_up(*arguments: object) -> Trace:
     return performs(*(ToolCall("find", {"order": each}, success=True, result="none") for each in arguments))
 
 
@@ -40,13 +40,13 @@ class NoProgress(ToolCheck, Struct, frozen=True):
         in_defaults="smaller",
     )
     examples: ClassVar = (
-        Example({"limit": 3}, polled("pending", "pending", "done"), Status.PASSED),
-        Example({"limit": 3}, polled("pending", "pending", "pending"), Status.FAILED),
-        Example({"limit": 3}, polled({"n": 1}, {"n": 2}, {"n": 1.0}, {"n": 1}), Status.FAILED),
-        Example({"limit": 3}, looked_up(1, 2, 3), Status.PASSED),
-        Example({"limit": 3}, looked_up(1, 2, 3, 4), Status.FAILED),
-        Example({"limit": 3}, polled("pending", None, "pending"), Status.UNKNOWN),
-        Example({"limit": 3}, polled("pending"), Status.PASSED),
+        Example({"limit": 3}, poll_until("pending", "pending", "done"), Status.PASSED),
+        Example({"limit": 3}, poll_until("pending", "pending", "pending"), Status.FAILED),
+        Example({"limit": 3}, poll_until({"n": 1}, {"n": 2}, {"n": 1.0}, {"n": 1}), Status.FAILED),
+        Example({"limit": 3}, look_up(1, 2, 3), Status.PASSED),
+        Example({"limit": 3}, look_up(1, 2, 3, 4), Status.FAILED),
+        Example({"limit": 3}, poll_until("pending", None, "pending"), Status.UNKNOWN),
+        Example({"limit": 3}, poll_until("pending"), Status.PASSED),
         Example({"limit": 3}, UNSEEN_TOOLS, Status.UNKNOWN),
     )
     limit: int

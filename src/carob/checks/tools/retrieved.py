@@ -23,7 +23,7 @@ DIGITS = 9
 MOST_SHOWN = 5
 
 
-def found(*ids: object, key: str = "hits") -> Trace:
+def find_documents(*ids: object, key: str = "hits") -> Trace:
     return performs(ToolCall("search", {"q": "fees"}, success=True, result={key: [{"id": each} for each in ids]}))
 
 
@@ -50,13 +50,13 @@ class Retrieved(ToolCheck, Struct, frozen=True):
         "result has nothing at `at`.",
     )
     examples: ClassVar = (
-        Example({"at": "$.hits[*].id", "ids": [7, "b"]}, found("b", 7.0), Status.PASSED),
-        Example({"at": "$.hits[*].id", "ids": [7, "b"]}, found("b", "c"), Status.FAILED),
-        Example({"at": "$.hits[*].id", "ids": [7, "b"], "recall": 0.5}, found("b", "c"), Status.PASSED),
-        Example({"at": "$.hits[*].id", "ids": ["b"], "precision": 0.6}, found("b", "c"), Status.FAILED),
-        Example({"at": "$.hits[*].id", "ids": ["b"]}, found(), Status.FAILED),
-        Example({"at": "$.hits[*].id", "ids": ["b"]}, found("b", key="rows"), Status.UNKNOWN),
-        Example({"tool": "look", "at": "$.hits[*].id", "ids": ["b"]}, found("b"), Status.FAILED),
+        Example({"at": "$.hits[*].id", "ids": [7, "b"]}, find_documents("b", 7.0), Status.PASSED),
+        Example({"at": "$.hits[*].id", "ids": [7, "b"]}, find_documents("b", "c"), Status.FAILED),
+        Example({"at": "$.hits[*].id", "ids": [7, "b"], "recall": 0.5}, find_documents("b", "c"), Status.PASSED),
+        Example({"at": "$.hits[*].id", "ids": ["b"], "precision": 0.6}, find_documents("b", "c"), Status.FAILED),
+        Example({"at": "$.hits[*].id", "ids": ["b"]}, find_documents(), Status.FAILED),
+        Example({"at": "$.hits[*].id", "ids": ["b"]}, find_documents("b", key="rows"), Status.UNKNOWN),
+        Example({"tool": "look", "at": "$.hits[*].id", "ids": ["b"]}, find_documents("b"), Status.FAILED),
         Example({"at": "$.hits[*].id", "ids": ["b"]}, UNSEEN_TOOLS, Status.UNKNOWN),
     )
     at: str

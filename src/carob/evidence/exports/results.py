@@ -17,7 +17,7 @@ POSITIONAL = "positional"
 """Values of arguments without a name, until it is known which case the call belongs to."""
 
 
-def _whole(row: Table) -> Iterable[Any]:
+def _keep_whole(row: Table) -> Iterable[Any]:
     return (row,)
 
 
@@ -29,7 +29,7 @@ class ResultReader(NamedTuple):
     """How the results of a tool are read. `split`: the results that a row holds, each of which is read by itself."""
 
     read: Callable[[Any], Iterable[RecordedCase]]
-    split: Callable[[Table], Iterable[Any]] = _whole
+    split: Callable[[Table], Iterable[Any]] = _keep_whole
     accepts: Callable[[Table], bool] = _is_any
 
 
@@ -49,7 +49,7 @@ class ResultCollector(RowCollector):
         for number, result in enumerate(self._reader.split(row.value), 1):
             place = row.place if result is row.value else f"{row.place} [{number}]"
             try:
-                found += [(_checked(case), place) for case in self._reader.read(result)]
+                found += [(_check_case(case), place) for case in self._reader.read(result)]
             except CANNOT_READ as error:
                 unread.append(ExportError(explain(self._name, error), where=place, fix="Export it again."))
         if unread and not found:
@@ -78,7 +78,7 @@ class ResultCollector(RowCollector):
         yield from self._unread
 
 
-def _checked(case: RecordedCase) -> RecordedCase:
+def _check_case(case: RecordedCase) -> RecordedCase:
     read(restore_names(case.form, ()))
     return case
 

@@ -84,7 +84,7 @@ def count_cases(pairs: Clusters[Pair]) -> int:
 
 
 def correlation(pairs: Pairs, confidence: float) -> float:
-    """How far the rates of a cluster surely go together in both runs: the lower end of Fisher's interval, at least 0.
+    """How far the rates of a cluster go together in both runs: the lower end of Fisher's interval, at least 0.
 
     It is tempered by four made-up clusters, for few clusters may seem to go together entirely.
     """

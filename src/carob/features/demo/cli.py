@@ -88,7 +88,7 @@ def _audit() -> AuditReport:
 
 
 def _run(*arguments: str, expected: ExitCode) -> None:
-    """Show and run one command line. What the story tells must be what happens."""
+    """Show and run one command line. What the story says must be what happens."""
     from carob.cli.main import run
 
     click.echo(f"$ carob {shlex.join(arguments)}")

@@ -76,7 +76,7 @@ class SkillEvals(Format):
             suite.require(row, _Eval, path)
         named = next(filter(None, (tree.get(key) for key in NAMES)), "") if isinstance(tree, dict) else ""
         skill = str(named or _skill_around(file))
-        if not skill and any(_trigger(row, implied) is not None and not _used(row) for row, _, implied in evals):
+        if not skill and any(_trigger(row, implied) is not None and not _skills_used(row) for row, _, implied in evals):
             raise refuse(NO_SKILL, "no-skill")
         for name, (row, path, implied) in zip(_name_all([row for row, _, _ in evals]), evals, strict=True):
             _add_case(suite, row, path, name, skill, _trigger(row, implied))
@@ -106,7 +106,7 @@ def _trigger(row: Mapping[str, Any], implied: bool | None) -> bool | None:
     return next((row[key] for key in TRIGGERS if isinstance(row.get(key), bool)), implied)
 
 
-def _used(row: Mapping[str, Any]) -> list[str]:
+def _skills_used(row: Mapping[str, Any]) -> list[str]:
     """The skills that the eval itself names."""
     routed = row.get("route_to")
     return [routed] if isinstance(routed, str) and routed else [str(one) for one in row.get("skills") or ()]
@@ -134,9 +134,9 @@ def _add_case(
     files = [str(file) for file in row.get("files") or ()]
     needed = [f"the workspace holds {file}" for file in files]
     case = suite.case(name, prompt, path, preconditions=needed)
-    skills = _used(row) or ([skill] if skill else [])
+    skills = _skills_used(row) or ([skill] if skill else [])
     if trigger is False:
-        used = {key: names for key, names in (("not_used", [skill]), ("used", _used(row))) if any(names)}
+        used = {key: names for key, names in (("not_used", [skill]), ("used", _skills_used(row))) if any(names)}
     else:
         used = {"used": skills}
     expected: dict[str, Any] = {"skills": used} if skills else {}

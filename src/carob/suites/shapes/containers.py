@@ -21,7 +21,10 @@ MOST = 500
 
 
 _JUDGE = re.compile(r"rubric|judge|criteria|llm|g_?eval|relevan|faithful|similar|semantic|embedding", re.IGNORECASE)
-NO_JUDGE = "No model judges in Carob: write what the answer must and must not say, and which tools are called."
+NO_JUDGE = (
+    "Write what the answer must and must not say, and which tools are called; what only a reader can judge is a "
+    "criterion, which people's labels decide: meets: ['It is polite.']."
+)
 
 
 class KnownKeys:

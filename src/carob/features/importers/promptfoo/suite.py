@@ -461,6 +461,8 @@ class ConfigReader:
         for number, check in enumerate(self._read_checks(tree, path, around)):
             if check.name == MEETS:
                 check = _once(case, check)
+            if check.args.get("error"):
+                self._suite.warn(path, str(check.args["what"]), "unknown-field")
             case.check(
                 check.name,
                 check.args,
@@ -534,7 +536,7 @@ class ConfigReader:
             return self._read_plain(assertion._replace(at=at), tree, path, around)
         checks = self._read_plain(assertion, tree, path, around)
         for transform in reversed(transforms):
-            checks = [self._transformed(assertion, check, transform, around.context(tree)) for check in checks]
+            checks = [self._transform_output(assertion, check, transform, around.context(tree)) for check in checks]
         return checks
 
     def _read_plain(self, assertion: Assertion, tree: Tree, path: Path, around: Around) -> list[Asked]:
@@ -544,7 +546,9 @@ class ConfigReader:
         filled = self._value(assertion.value, path, around)
         return read_assertion(assertion if filled is assertion.value else assertion._replace(value=filled))
 
-    def _transformed(self, assertion: Assertion, check: Asked, transform: Any, context: Mapping[str, Any]) -> Asked:
+    def _transform_output(
+        self, assertion: Assertion, check: Asked, transform: Any, context: Mapping[str, Any]
+    ) -> Asked:
         """The check, of what the code of a transform makes of the answer; it runs where the user trusts it."""
         if check.name in ("unjudged", MEETS):
             return check

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from carob.features.setup.survey.findings import Bridge, FoundAgent
 from carob.features.setup.survey.python_agents import MadeAgent, Need
 from carob.features.setup.survey.python_source import PROMPT_NAMES, PythonSource
-from carob.features.setup.survey.ranking import Candidate, sort_candidates
+from carob.features.setup.survey.ranking import AgentCandidate, sort_candidates
 from carob.targets.catalog import find_kind
 
 BRIDGE = "carob_agent.py"
@@ -59,7 +59,7 @@ def find_framework_agents(sources: Sequence[PythonSource]) -> Iterator[FoundAgen
     remembered = {name for source in sources for name in source.agents.remembered}
     routed = {name: path for source in sources for name, path in source.agents.routed.items()}
     found: dict[tuple[str, str], FoundAgent] = {}
-    candidates: list[Candidate] = []
+    candidates: list[AgentCandidate] = []
     for source, each in made:
         agent = _target(source, each, sources)
         name = each.name.removeprefix("self.") or each.function
@@ -70,7 +70,7 @@ def find_framework_agents(sources: Sequence[PythonSource]) -> Iterator[FoundAgen
         names = {name, each.function, each.owner} - {""}
         route = next((routed[each] for each in names if each in routed), "")
         candidates.append(
-            Candidate(
+            AgentCandidate(
                 source.path,
                 each.line,
                 name,

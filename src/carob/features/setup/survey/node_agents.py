@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from carob.features.setup.survey.findings import Bridge, FoundAgent
-from carob.features.setup.survey.ranking import Candidate, sort_candidates
+from carob.features.setup.survey.ranking import AgentCandidate, sort_candidates
 
 TYPED = (".ts", ".mts", ".tsx")
 BRIDGE = "carob_bridge"
@@ -112,7 +112,7 @@ suite({suite}, (prompt, turn) => ask(prompt, turn.state));
 class NodeAgent(NamedTuple):
     """An agent that a file makes, and the lines that send it a prompt."""
 
-    candidate: Candidate
+    candidate: AgentCandidate
     library: Library
     is_exported: bool
     source: str
@@ -184,7 +184,7 @@ def _agents_in(path: str, text: str, code: Mapping[str, str]) -> Iterator[NodeAg
             name, line = match["name"], text.count("\n", 0, match.start()) + 1
             called = re.search(rf"\brun\(\s*{name}\b|\b{name}\.(?:stream|generate|invoke)", text) is not None
             made = text[match.start() : match.start() + MOST_SHOWN]
-            candidate = Candidate(path, line, name, made, is_part=name in parts, gets_history=called)
+            candidate = AgentCandidate(path, line, name, made, is_part=name in parts, gets_history=called)
             source, imported, subject = path, name, name
             is_exported = bool(match["export"]) or re.search(rf"export\s*\{{[^}}]*\b{name}\b", text) is not None
             if library.name == "Mastra" and (registry := _registry(name, code)):
@@ -214,7 +214,7 @@ def _functions(path: str, text: str, library: Library) -> Iterator[NodeAgent]:
         ask = FUNCTION.replace("AGENT", f"{name}({arguments})")
         if "state.history" in arguments:
             ask = _HISTORY + ask.replace("\n", f"\n{ADDS}\n", 1)
-        candidate = Candidate(path, line, name, match[0], gets_history="state.history" in arguments)
+        candidate = AgentCandidate(path, line, name, match[0], gets_history="state.history" in arguments)
         what = f"{{ {name} }}" if not match["default"] else name
         found = [f"write what {candidate.name} takes as {gap} in {BRIDGE}" for gap in gaps]
         yield NodeAgent(candidate, library, True, path, f'import {what} from "PLACE";\n', ask, tuple(found))

@@ -150,16 +150,16 @@ def _read_body(
 ) -> None:
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            facts.made += _within(node, owner, facts, origin)
+            facts.made += _agents_within(node, owner, facts, origin)
         elif isinstance(node, ast.ClassDef):
             _read_body(node.body, facts, origin, node)
         elif isinstance(node, ast.If | ast.Try | ast.With):
             _read_body([*node.body, *getattr(node, "orelse", [])], facts, origin, owner)
-        elif owner is None and (found := _assigned(node)) and is_agent(origin(found[1])):
-            facts.made.append(_made(found[1], origin, name=found[0]))
+        elif owner is None and (found := _read_assignment(node)) and is_agent(origin(found[1])):
+            facts.made.append(_read_agent(found[1], origin, name=found[0]))
 
 
-def _made(value: ast.expr, origin: Callable[[ast.expr], str], name: str = "") -> MadeAgent:
+def _read_agent(value: ast.expr, origin: Callable[[ast.expr], str], name: str = "") -> MadeAgent:
     where = origin(value)
     call = value.value if isinstance(value, ast.Await) else value
     keywords = call.keywords if isinstance(call, ast.Call) else []
@@ -173,7 +173,7 @@ def _made(value: ast.expr, origin: Callable[[ast.expr], str], name: str = "") ->
     )
 
 
-def _within(
+def _agents_within(
     function: Function, owner: ast.ClassDef | None, facts: AgentFacts, origin: Callable[[ast.expr], str]
 ) -> Iterator[MadeAgent]:
     """The agents that a function makes: what it returns, what it sets on its object, what it keeps for itself."""
@@ -183,10 +183,10 @@ def _within(
     found: list[MadeAgent] = []
     for node in own:
         if isinstance(node, ast.Return) and node.value is not None and is_agent(origin(node.value)):
-            found.append(_made(node.value, origin))
+            found.append(_read_agent(node.value, origin))
             found[-1].is_returned = True
-        elif (assigned := _assigned(node)) and is_agent(origin(assigned[1])):
-            made = _made(assigned[1], origin, assigned[0])
+        elif (assigned := _read_assignment(node)) and is_agent(origin(assigned[1])):
+            made = _read_agent(assigned[1], origin, assigned[0])
             made.is_returned = assigned[0] in names
             found.append(made)
     for made in found:
@@ -198,7 +198,7 @@ def _within(
     yield from found
 
 
-def _assigned(node: ast.stmt) -> tuple[str, ast.expr] | None:
+def _read_assignment(node: ast.stmt) -> tuple[str, ast.expr] | None:
     """The name and the value of an assignment, to a variable or to an attribute of `self`."""
     match node:
         case (

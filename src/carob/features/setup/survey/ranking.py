@@ -14,7 +14,7 @@ _MAIN = re.compile(
 )
 
 
-class Candidate(NamedTuple):
+class AgentCandidate(NamedTuple):
     """An agent that a file makes, and what is known of its use."""
 
     path: str
@@ -53,7 +53,7 @@ class Candidate(NamedTuple):
         return "no other agent calls it" if not self.is_part else ""
 
 
-def sort_candidates(candidates: Sequence[Candidate]) -> list[tuple[Candidate, str]]:
+def sort_candidates(candidates: Sequence[AgentCandidate]) -> list[tuple[AgentCandidate, str]]:
     """The candidates, the likeliest first; it alone comes with why, where there are others."""
     ordered = sorted(candidates, key=lambda candidate: candidate.rank)
     reason = ordered[0].reason if len(ordered) > 1 else ""

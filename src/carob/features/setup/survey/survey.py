@@ -69,7 +69,7 @@ def survey_folder(folder: Path, environ: Mapping[str, str]) -> Survey:
         tuple(agents),
         suites,
         tuple(_mcp_servers(folder)),
-        tuple(_unreached(sources, agents)),
+        tuple(_find_unreached(sources, agents)),
         config=os.path.basename(project.file) if is_here else "",
         targets=tuple(targets) if isinstance(targets, dict) else (),
         tests=_pytest_folder(folder, files),
@@ -175,7 +175,7 @@ def _agents(
         yield from findings.model_address(variables, ".env", has_key=has_key)
 
 
-def _unreached(sources: list[PythonSource], agents: list[FoundAgent]) -> Iterator[str]:
+def _find_unreached(sources: list[PythonSource], agents: list[FoundAgent]) -> Iterator[str]:
     """Agents of frameworks that no target reaches as they are."""
     places = {agent.where for agent in agents}
     for source in sources:
