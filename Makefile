@@ -16,8 +16,8 @@ BIN := .venv/bin
 READY := .venv/.ready
 # What type checkers know of `carob.check`: written by the build, and again when a check has changed.
 KEYWORDS := src/carob/checks/_keywords.pyi
-# Many tests wait for processes, pages and deadlines: three to a processor keep it busy.
-WORKERS := $(shell expr 3 \* $$(nproc))
+# Many tests wait for processes, pages and deadlines: two to a processor keep it busy.
+WORKERS := $(shell expr 2 \* $$(nproc))
 
 # What differs between systems is what these modules of Python have. Ours that use them are checked for the other systems,
 # each by itself: 5 seconds of a processor, not the 35 of everything, which `make thorough` checks.

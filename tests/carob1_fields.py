@@ -278,6 +278,11 @@ ROWS = (*DYNO, *CANVAS, *DESK, *CODER)
 NOT_JUDGED = {
     "draft": "it says that no person has approved the suite yet; tests/drafts shows where runs say so",
     "carob": "it names the format",
+    "answer_syntax": "no example agent answers in code; tests/checks shows what it fails",
+    "retrieved": "no example agent retrieves documents; tests/checks shows what it fails",
+    "no_progress": "no example agent waits for a job; tests/checks shows what it fails",
+    "tool_calls.ignore": "it narrows `arguments: {$eq: …}`, which has its bug",
+    "tool_calls.optional": "it narrows `arguments: {$eq: …}`, which has its bug",
     "meets": "people's labels decide it, and there are none; tests/criteria shows how",
     "tags": "they select cases",
     "skip": "a case that is not run cannot fail",

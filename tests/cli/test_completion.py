@@ -48,7 +48,7 @@ def offered(line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
         ("carob run desk.json --baseline @last-", ["@last-green", "@last-5"]),
         ("carob compare @ba", ["@baseline"]),
         ("carob compare @last carob-results/", ["carob-results/desk-1.jsonl"]),
-        ("carob rescore ", ["carob-results/desk-1.jsonl"]),
+        ("carob rescore ", ["@last", "@last-green", "@last-5", "@baseline", "carob-results/desk-1.jsonl"]),
         ("carob compare --save @last-g", ["@last-green"]),
         ("carob run gone.json --cases x", ["x"]),
     ],

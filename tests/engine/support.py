@@ -140,7 +140,17 @@ def finished_lines(folder: Path) -> int:
     return found[-1].read_bytes().count(b'\n{"kind":"case"') if found else 0
 
 
-TIMINGS = {"duration_ms", "started_at", "ended_at", "timings", "finished_at", "generated_at", "run_id", "shuffle"}
+TIMINGS = {
+    "duration_ms",
+    "started_at",
+    "ended_at",
+    "timings",
+    "finished_at",
+    "generated_at",
+    "run_id",
+    "shuffle",
+    "pace",
+}
 
 
 def timeless(value: Any) -> Any:

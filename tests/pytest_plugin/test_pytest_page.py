@@ -50,6 +50,7 @@ def test_page_has_commands_and_every_option() -> None:
         "repeat",
         "timeout",
         "retries",
+        "judge",
         "gate",
         "record",
     ]

@@ -214,7 +214,8 @@ def test_an_unknown_kind() -> None:
 def test_every_kind_of_the_catalog_can_be_built(kind: catalog.Kind) -> None:
     target = catalog.build(resolve(kind.example, Config(), Path()))
     assert target.options["use"] == kind.example
-    assert target.limits == Limits()
+    assert (target.limits.max_concurrency, target.limits.max_workers) == (None, None)
+    assert target.limits.max_per_worker is None or "name a function that makes one" in target.limits.why
 
 
 class Outside:

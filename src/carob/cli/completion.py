@@ -88,6 +88,7 @@ WORDS: dict[str, Words] = {
     "base": runs,
     "new": runs,
     "run": runs,
+    "runs": runs,
     "baseline": runs,
 }
 """By the name of an argument or option, whichever command has it."""

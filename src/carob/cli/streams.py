@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 
 PLAIN: Final = "carob-plain"
-IN_ASCII: Final = {"→": "->", "…": "...", "✓": "ok"} | dict(
-    zip("–—‑−·•×✕‘’“”▁▂▃▄▅▆▇█", "-----*xx''\"\"__.--==#", strict=True)
-)
+IN_ASCII: Final = {"→": "->", "…": "..."} | dict(zip("–—‑−·•×✕‘’“”▁▂▃▄▅▆▇█", "-----*xx''\"\"__.--==#", strict=True))
 """What Carob writes of its own where the console has no such character; others are written as their numbers."""
 
 

@@ -16,7 +16,7 @@ from carob.model.cost import Spent, TokenPrices, count_spent
 from carob.model.run import FORMAT, CaseRecord, Header, Summary
 from carob.model.suite import Case
 from carob.model.trace import TextLoss, Tokens, ToolCall, TraceError
-from carob.model.verdict import CaseStatus, GroupScore, Status, Verdict
+from carob.model.verdict import CaseStatus, GroupScore, Reading, Status, Verdict
 
 _PASSED: Final = Status.PASSED  # looked up once: members of an enum are slow to reach
 
@@ -165,21 +165,12 @@ class TraceToCompare(TraceToVerify, frozen=True):
     duration_ms: float | None = None
 
 
-class ReadingToCompare(Struct, frozen=True, gc=False):
-    """The judge that decided a criterion, if one did."""
-
-    judge: str = ""
-
-
-NOT_READ = ReadingToCompare()
-
-
 class CheckToCompare(Struct, frozen=True, gc=False):
     """What a check counts for."""
 
     group: str
     status: Status
-    reading: ReadingToCompare = NOT_READ
+    reading: Reading | None = None
 
 
 class VerdictToCompare(Struct, frozen=True):

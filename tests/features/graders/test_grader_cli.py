@@ -139,7 +139,7 @@ def test_test_of_pytest_judges_traces(carob: Carob, recording: str) -> None:
         (["--grader", "python:{judges}:honest", "{}", "--verdicts", "{}"], "not a file of verdicts"),
         (["--grader", "python:{judges}:honest", "{}", "--reviews", "{}"], "not a review"),
         (["--grader", "python:{judges}:honest", "{}", "--reviews", "no.jsonl"], "it cannot be read"),
-        (["{}", "{}"], "several journals can only be given for a grader"),
+        (["{}", "{}"], "not a journal"),
         (["{}", "--min-caught", "0.9"], "--min-caught: it can only be given for a grader"),
         (["{}", "--asks", "3"], "--asks: it can only be given for a grader"),
         (["--grader", "python:{judges}:honest", "{}", "--min-kill", "0.9"], "--min-kill: a grader has none of it"),

@@ -141,7 +141,7 @@ IN_PROCESS: list[tuple[str, Callable[[Legal], Decision], str]] = [
     ("arguments-missing", _arguments_have_no_id, "has no arguments.id"),
     ("name-disguised", _name_is_disguised, "wait for a yes"),
     ("two-at-once", _two_calls_at_once, "has not ended"),
-    ("results-twice", _result_is_reported_twice_and_late, "at most 1 allowed"),
+    ("results-twice", _result_is_reported_twice_and_late, "the reports contradict each other"),
     ("result-too-large", _result_is_too_large, "no earlier get_invoice"),
     ("journal-full", _journal_is_full, "No space left"),
     ("words-too-long", _words_are_too_long, "more than 65,536 characters"),

@@ -39,7 +39,7 @@ SUITE = json.dumps(
         ],
     }
 )
-CONFIG = Config(targets={name: TargetConfig(kind="python", spec="m:f") for name in "ab"})
+CONFIG = Config(targets={name: TargetConfig(kind="python", spec="json:loads") for name in "ab"})
 HOSTILE = "<script>alert(1)</script>\x1b[31m | `x` \u202e"
 
 

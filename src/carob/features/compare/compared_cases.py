@@ -310,7 +310,9 @@ def add_up(runs: Sequence[JudgedRun], first_record: int, prices: TokenPrices | N
         tags=case.tags,
         cluster=case.cluster,
         min_pass_rate=case.min_pass_rate,
-        judges=tuple(sorted({check.reading.judge for run in runs for check in run.record.verdict.checks} - {""})),
+        judges=tuple(
+            sorted({check.reading.judge for run in runs for check in run.record.verdict.checks if check.reading} - {""})
+        ),
         lacks=_lacks(case, [run.verdict for run in judged]) if passed < len(judged) else {},
         measures=measures[0] if len(measures) == 1 else _mean_measures([(each, 1) for each in measures]),
         first_record=first_record,

@@ -19,8 +19,9 @@ def refuse_lines(data: bytes, path: str) -> None:
         return
     try:
         first: Any = json.loads(data.lstrip().split(b"\n", 1)[0])
+        json.loads(data.rstrip().rsplit(b"\n", 1)[-1])
     except ValueError:
-        return
+        return  # what is wrong with the line says more
     if not isinstance(first, dict):
         return
     if first.get("kind") == "header":
