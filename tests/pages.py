@@ -66,6 +66,10 @@ def _commands(body: str) -> Iterator[Command]:
         yield Command(line, shown if shown.strip() else None)
 
 
+OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")
+"""What `make test` hands to its children, and a person who types has not."""
+
+
 def follow(commands: list[Command], folder: Path, environ: dict[str, str], *, within: float = 300) -> None:
     """Type the commands: each prints what the page shows, and ends well unless the next one asks how it ended."""
     found = _typed(commands, folder, environ, within)
@@ -81,7 +85,7 @@ def _typed(commands: list[Command], folder: Path, environ: dict[str, str], withi
     ran = subprocess.run(
         ["bash", "-c", _script(commands)],
         cwd=folder,
-        env=environ,
+        env={name: value for name, value in environ.items() if name not in OF_MAKE},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
