@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
@@ -28,6 +29,7 @@ from carob.model.trace import ToolCall
 from carob.model.verdict import Status
 from carob.proxy.faults.world import CaseWorld, FaultError
 from carob.targets.in_process.cases import RunningCase
+from carob.targets.in_process.functions import Door, wrap_function
 from carob.targets.in_process.passages import wrap_method
 from carob.targets.in_process.tool_classes import TOOL_CLASSES
 from carob.targets.in_process.wrapping import WRAPPING
@@ -298,7 +300,7 @@ async def test_functions_that_are_handed_over_are_recorded_each_once() -> None:
     assert ToolCallsNone("charge").judge(trace).status is Status.FAILED
 
 
-# -- what it costs, and that it goes
+# -- that it goes
 
 
 def test_classes_are_as_they_were_once_no_target_is_open() -> None:
@@ -387,3 +389,22 @@ async def test_an_instrumentation_sees_whose_method_is_called(name: str) -> None
     elif name == "stream":
         (given,) = [event async for event in given]
     assert (given, OWNERS) == ("A-17", [traced])
+
+
+async def _awaits() -> None: ...
+
+
+async def _awaits_items() -> AsyncIterator[int]:
+    yield 1
+
+
+def _gives_items() -> Iterator[int]:
+    yield 1
+
+
+@pytest.mark.parametrize("function", [_awaits, _awaits_items, _gives_items, dict])
+def test_a_wrapped_function_is_of_the_kind_that_it_was(function: Callable[..., Any]) -> None:
+    """Frameworks ask what they were given before they call it."""
+    wrapped = wrap_function(function, "look_up", Door(RunningCase(Recorder(), None), lambda running: running))
+    for is_kind in (inspect.iscoroutinefunction, inspect.isasyncgenfunction, inspect.isgeneratorfunction):
+        assert is_kind(wrapped) == is_kind(function), is_kind.__name__
